@@ -1,0 +1,253 @@
+//! Contexts: all that is known when choosing.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::feature::{FeatureKind, Schema};
+
+/// The value of one feature.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Of a numerical feature.
+    Number(f64),
+    /// Of a categorical feature.
+    Category(Arc<str>),
+}
+
+impl Value {
+    /// The kind of feature that this value belongs to.
+    #[must_use]
+    pub fn kind(&self) -> FeatureKind {
+        match self {
+            Self::Number(_) => FeatureKind::Numerical,
+            Self::Category(_) => FeatureKind::Categorical,
+        }
+    }
+
+    /// The value without ownership.
+    #[must_use]
+    pub fn as_scalar(&self) -> Scalar<'_> {
+        match self {
+            Self::Number(x) => Scalar::Number(*x),
+            Self::Category(c) => Scalar::Category(c),
+        }
+    }
+}
+
+/// Prints the value as it stands in a log: whole numbers without a point,
+/// other numbers with the shortest decimal that reads back to the same f64.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(x) => write!(f, "{x}"),
+            Self::Category(c) => f.write_str(c),
+        }
+    }
+}
+
+impl From<bool> for Value {
+    /// Booleans are the categories `True` and `False`, as PyTorch prints them.
+    fn from(b: bool) -> Self {
+        Self::Category(Arc::from(bool_name(b)))
+    }
+}
+impl From<&str> for Value {
+    fn from(s: &str) -> Self {
+        Self::Category(Arc::from(s))
+    }
+}
+impl From<String> for Value {
+    fn from(s: String) -> Self {
+        Self::Category(Arc::from(s))
+    }
+}
+impl From<Arc<str>> for Value {
+    fn from(s: Arc<str>) -> Self {
+        Self::Category(s)
+    }
+}
+macro_rules! value_from_numbers {
+    ($($exact:ty)*; $($wide:ty)*) => {
+        $(impl From<$exact> for Value {
+            fn from(x: $exact) -> Self { Self::Number(f64::from(x)) }
+        })*
+        $(impl From<$wide> for Value {
+            /// Whole numbers above 2^53 are rounded to the nearest f64.
+            #[allow(clippy::cast_precision_loss)]
+            fn from(x: $wide) -> Self { Self::Number(x as f64) }
+        })*
+    };
+}
+value_from_numbers!(f32 f64 i32 u32; i64 u64 usize);
+
+/// `True` or `False`.
+#[must_use]
+pub fn bool_name(b: bool) -> &'static str {
+    if b { "True" } else { "False" }
+}
+
+/// A value without ownership: what expressions and trees compute with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scalar<'a> {
+    /// A number; NaN stands for *undefined*.
+    Number(f64),
+    /// A truth value; as a category it is `True` or `False`.
+    Bool(bool),
+    /// A category.
+    Category(&'a str),
+}
+
+impl<'a> Scalar<'a> {
+    /// The number, when this is one.
+    #[must_use]
+    pub fn number(self) -> Option<f64> {
+        match self {
+            Self::Number(x) => Some(x),
+            _ => None,
+        }
+    }
+
+    /// The category's name, when this is a category or a truth value.
+    #[must_use]
+    pub fn category(self) -> Option<&'a str> {
+        match self {
+            Self::Category(c) => Some(c),
+            Self::Bool(b) => Some(bool_name(b)),
+            Self::Number(_) => None,
+        }
+    }
+
+    /// The value with ownership.
+    #[must_use]
+    pub fn to_value(self) -> Value {
+        match self {
+            Self::Number(x) => Value::Number(x),
+            Self::Bool(b) => b.into(),
+            Self::Category(c) => c.into(),
+        }
+    }
+}
+
+/// All that is known when choosing: named values, in the order in which they were given.
+///
+/// ```
+/// use ah_types::Context;
+/// let context = Context::new().with("m", 4095).with("mat1_dtype", "torch.float16").with("prepadded_mat1", false);
+/// assert_eq!(context.to_string(), "m=4095 mat1_dtype=torch.float16 prepadded_mat1=False");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Context {
+    entries: Vec<(Arc<str>, Value)>,
+}
+
+impl Context {
+    /// An empty context.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The context with one more value (or another value for a name that it has).
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.set(name, value);
+        self
+    }
+
+    /// Sets a value, replacing one of the same name.
+    pub fn set(&mut self, name: &str, value: impl Into<Value>) {
+        let value = value.into();
+        match self.entries.iter_mut().find(|(n, _)| &**n == name) {
+            Some((_, old)) => *old = value,
+            None => self.entries.push((Arc::from(name), value)),
+        }
+    }
+
+    /// The value of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.entries.iter().find(|(n, _)| &**n == name).map(|(_, v)| v)
+    }
+
+    /// The number of this name, where it is one.
+    #[must_use]
+    pub fn number(&self, name: &str) -> Option<f64> {
+        self.get(name).and_then(|v| v.as_scalar().number())
+    }
+
+    /// The category of this name, where it is one.
+    #[must_use]
+    pub fn category(&self, name: &str) -> Option<&str> {
+        self.get(name).and_then(|v| v.as_scalar().category())
+    }
+
+    /// Names and values in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.entries.iter().map(|(n, v)| (&**n, v))
+    }
+
+    /// The values by the slots of `schema`, ready for expressions and trees.
+    ///
+    /// # Errors
+    /// [`ContextError`] names the first feature that is missing or of the other kind.
+    /// Names that the schema does not know are passed over.
+    pub fn row(&self, schema: &Schema) -> Result<Vec<Value>, ContextError> {
+        schema
+            .features()
+            .iter()
+            .map(|feature| match self.get(&feature.name) {
+                None => Err(ContextError::Missing { feature: feature.name.clone() }),
+                Some(value) if value.kind() != feature.kind => Err(ContextError::Kind {
+                    feature: feature.name.clone(),
+                    expected: feature.kind,
+                    found: value.to_string(),
+                }),
+                Some(value) => Ok(value.clone()),
+            })
+            .collect()
+    }
+}
+
+/// `name=value` pairs, separated by spaces.
+impl fmt::Display for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, (name, value)) in self.entries.iter().enumerate() {
+            if i > 0 {
+                f.write_str(" ")?;
+            }
+            write!(f, "{name}={value}")?;
+        }
+        Ok(())
+    }
+}
+
+impl<N: AsRef<str>, V: Into<Value>> FromIterator<(N, V)> for Context {
+    fn from_iter<T: IntoIterator<Item = (N, V)>>(iter: T) -> Self {
+        let mut context = Self::new();
+        for (name, value) in iter {
+            context.set(name.as_ref(), value);
+        }
+        context
+    }
+}
+
+/// A context does not fit a schema.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ContextError {
+    /// A feature has no value.
+    #[error("the context lacks the feature {feature:?}; add it")]
+    Missing {
+        /// Its name.
+        feature: String,
+    },
+    /// A feature's value is of the other kind.
+    #[error("the feature {feature:?} should be {expected}, found {found:?}")]
+    Kind {
+        /// Its name.
+        feature: String,
+        /// The kind that the schema says.
+        expected: FeatureKind,
+        /// The value found.
+        found: String,
+    },
+}

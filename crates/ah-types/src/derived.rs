@@ -1,0 +1,145 @@
+//! Derived features: computed from others by an expression, never logged
+//! ("augmented" in PyTorch).
+
+use serde::{Deserialize, Serialize};
+
+use crate::context::{Scalar, Value};
+use crate::expr::{self, Expr, ParseError, Row, TypeError, Typed};
+use crate::feature::{DuplicateFeature, Feature, Schema};
+
+/// An expression and the name of the feature that it computes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Derived {
+    /// The feature's name, for example `m*k`.
+    pub name: String,
+    /// Its text in [the expression language](crate::expr); it may use logged features and derived ones before it.
+    pub expression: String,
+}
+
+/// A derived feature cannot be used.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum DerivedError {
+    /// Its text is malformed.
+    #[error("derived feature {name:?}: {source}")]
+    Parse {
+        /// Its name.
+        name: String,
+        /// Where and why.
+        source: ParseError,
+    },
+    /// It does not fit the schema.
+    #[error("derived feature {name:?}: {source}")]
+    Type {
+        /// Its name.
+        name: String,
+        /// Where and why.
+        source: TypeError,
+    },
+    /// Its name is taken.
+    #[error(transparent)]
+    Duplicate(#[from] DuplicateFeature),
+    /// Derived features that use derived features multiply: computing it could take for ever.
+    #[error(
+        "derived feature {name:?} takes {cost} steps through the derived features that it uses; at most {MAX_COST} are allowed"
+    )]
+    TooCostly {
+        /// Its name.
+        name: String,
+        /// Operations for one row.
+        cost: u64,
+    },
+}
+
+/// Most operations that one derived feature may take for one row.
+const MAX_COST: u64 = 10_000;
+
+/// The features that expressions and trees see: the logged ones in the slots of
+/// [`base`](Self::base), the derived ones in the slots behind them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Features {
+    base: Schema,
+    all: Schema,
+    derived: Vec<(Derived, Typed)>,
+}
+
+impl Features {
+    /// Checks each derived feature against the features before it.
+    ///
+    /// # Errors
+    /// [`DerivedError`] for the first that is malformed, mistyped, a duplicate or too costly.
+    pub fn new(base: Schema, derived: &[Derived]) -> Result<Self, DerivedError> {
+        let mut all = base.clone();
+        let mut costs = vec![1; base.len()];
+        let mut resolved = Vec::with_capacity(derived.len());
+        for d in derived {
+            let parsed = expr::parse(&d.expression)
+                .map_err(|source| DerivedError::Parse { name: d.name.clone(), source })?;
+            let typed =
+                parsed.resolve(&all).map_err(|source| DerivedError::Type { name: d.name.clone(), source })?;
+            let cost = cost(typed.expr(), &costs);
+            if cost > MAX_COST {
+                return Err(DerivedError::TooCostly { name: d.name.clone(), cost });
+            }
+            costs.push(cost);
+            let mut feature = Feature::numerical(&d.name);
+            feature.kind = typed.ty().kind();
+            feature.description = Some(parsed.to_string());
+            all.push(feature)?;
+            resolved.push((d.clone(), typed));
+        }
+        Ok(Self { base, all, derived: resolved })
+    }
+
+    /// The logged features.
+    #[must_use]
+    pub fn base(&self) -> &Schema {
+        &self.base
+    }
+
+    /// The logged features and, behind them, the derived ones.
+    #[must_use]
+    pub fn all(&self) -> &Schema {
+        &self.all
+    }
+
+    /// The derived features with their resolved expressions; the first has slot `base().len()`.
+    #[must_use]
+    pub fn derived(&self) -> &[(Derived, Typed)] {
+        &self.derived
+    }
+
+    /// A row over all slots: values of the logged features are taken from `values`
+    /// (in the order of [`base`](Self::base)), derived ones are computed when asked for.
+    #[must_use]
+    pub fn row<'a>(&'a self, values: &'a [Value]) -> FeatureRow<'a> {
+        FeatureRow { features: self, values }
+    }
+}
+
+fn cost(expr: &Expr<usize>, costs: &[u64]) -> u64 {
+    match expr {
+        Expr::Number(_) | Expr::Bool(_) | Expr::Text(_) => 1,
+        Expr::Feature(slot) => costs[*slot],
+        Expr::Unary(_, a) => cost(a, costs).saturating_add(1),
+        Expr::Binary(_, a, b) => cost(a, costs).saturating_add(cost(b, costs)).saturating_add(1),
+        Expr::If(c, a, b) => [c, a, b].iter().fold(1, |sum: u64, e| sum.saturating_add(cost(e, costs))),
+        Expr::Call(_, args) => args.iter().fold(1, |sum: u64, e| sum.saturating_add(cost(e, costs))),
+    }
+}
+
+/// See [`Features::row`].
+#[derive(Clone, Copy, Debug)]
+pub struct FeatureRow<'a> {
+    features: &'a Features,
+    values: &'a [Value],
+}
+
+impl Row for FeatureRow<'_> {
+    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
+        match slot.checked_sub(self.features.base.len()) {
+            None => self.values.scalar(slot),
+            Some(i) => self.features.derived.get(i)?.1.eval(self),
+        }
+    }
+}

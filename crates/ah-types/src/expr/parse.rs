@@ -1,0 +1,300 @@
+//! From text to syntax tree: a lexer and a precedence-climbing parser.
+
+use super::{BinaryOp, Expr, Function, UnaryOp};
+
+/// Deeper nesting is refused, so that no text can overflow the stack.
+const MAX_NESTING: usize = 128;
+
+/// An expression is malformed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("column {column}: expected {expected}, found {found} in the expression {source_text:?}")]
+pub struct ParseError {
+    /// Where, counted in characters from 1.
+    pub column: usize,
+    /// What should stand there.
+    pub expected: String,
+    /// What stands there.
+    pub found: String,
+    /// The whole expression.
+    pub source_text: String,
+}
+
+/// Parses an expression. See [the module](super) for the language.
+///
+/// # Errors
+/// [`ParseError`] with the place, what was expected and what was found.
+pub fn parse(source: &str) -> Result<Expr, ParseError> {
+    let mut parser = Parser { source, tokens: lex(source)?, next: 0, nesting: 0 };
+    let expr = parser.expr()?;
+    match parser.peek() {
+        Token::End => Ok(expr),
+        _ => Err(parser.expected("an operator or the end")),
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Token {
+    Number(f64),
+    Text(String),
+    Name(String),
+    Quoted(String),
+    Symbol(&'static str),
+    End,
+}
+
+fn error(source: &str, byte: usize, expected: impl Into<String>, found: impl Into<String>) -> ParseError {
+    ParseError {
+        column: source[..byte].chars().count() + 1,
+        expected: expected.into(),
+        found: found.into(),
+        source_text: source.to_owned(),
+    }
+}
+
+const SYMBOLS: [&str; 14] = ["==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "%", "(", ")", ","];
+
+fn lex(source: &str) -> Result<Vec<(usize, Token)>, ParseError> {
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    while let Some(c) = source[at..].chars().next() {
+        let rest = &source[at..];
+        if c.is_whitespace() {
+            at += c.len_utf8();
+        } else if c.is_ascii_digit() || (c == '.' && rest[1..].starts_with(|d: char| d.is_ascii_digit())) {
+            let len = number_length(rest);
+            let value = rest[..len].parse().map_err(|_| error(source, at, "a number", &rest[..len]))?;
+            tokens.push((at, Token::Number(value)));
+            at += len;
+        } else if c.is_ascii_alphabetic() || c == '_' {
+            let len = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+            tokens.push((at, Token::Name(rest[..len].to_owned())));
+            at += len;
+        } else if c == '"' || c == '`' {
+            let (text, len) = quoted(rest, c)
+                .ok_or_else(|| error(source, at, format!("a closing {c}"), "the end of the expression"))?;
+            tokens.push((at, if c == '"' { Token::Text(text) } else { Token::Quoted(text) }));
+            at += len;
+        } else if let Some(symbol) = SYMBOLS.iter().find(|s| rest.starts_with(**s)) {
+            tokens.push((at, Token::Symbol(symbol)));
+            at += symbol.len();
+        } else {
+            return Err(error(source, at, "a number, text, feature, operator or bracket", format!("{c:?}")));
+        }
+    }
+    tokens.push((source.len(), Token::End));
+    Ok(tokens)
+}
+
+fn number_length(rest: &str) -> usize {
+    let bytes = rest.as_bytes();
+    let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
+    let mut len = digits(0);
+    if bytes.get(len) == Some(&b'.') {
+        len += 1 + digits(len + 1);
+    }
+    if matches!(bytes.get(len), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(bytes.get(len + 1), Some(b'+' | b'-')));
+        let exponent = digits((len + 1 + sign).min(bytes.len()));
+        if exponent > 0 {
+            len += 1 + sign + exponent;
+        }
+    }
+    len
+}
+
+/// The text between two `quote`s and the length with them; a backslash takes the next character as it is.
+fn quoted(rest: &str, quote: char) -> Option<(String, usize)> {
+    let mut text = String::new();
+    let mut chars = rest.char_indices().skip(1);
+    while let Some((i, c)) = chars.next() {
+        match c {
+            _ if c == quote => return Some((text, i + 1)),
+            '\\' => text.push(chars.next()?.1),
+            _ => text.push(c),
+        }
+    }
+    None
+}
+
+struct Parser<'a> {
+    source: &'a str,
+    tokens: Vec<(usize, Token)>,
+    next: usize,
+    nesting: usize,
+}
+
+impl Parser<'_> {
+    fn peek(&self) -> &Token {
+        &self.tokens[self.next].1
+    }
+
+    fn advance(&mut self) -> Token {
+        let token = self.tokens[self.next].1.clone();
+        if self.next + 1 < self.tokens.len() {
+            self.next += 1;
+        }
+        token
+    }
+
+    fn expected(&self, what: &str) -> ParseError {
+        let (at, token) = &self.tokens[self.next];
+        let found = match token {
+            Token::Number(x) => format!("the number {x}"),
+            Token::Text(s) => format!("the text {s:?}"),
+            Token::Name(s) | Token::Quoted(s) => format!("{s:?}"),
+            Token::Symbol(s) => format!("{s:?}"),
+            Token::End => "the end".to_owned(),
+        };
+        error(self.source, *at, what, found)
+    }
+
+    fn take(&mut self, word: &str) -> bool {
+        let matches = match self.peek() {
+            Token::Name(name) => name == word,
+            Token::Symbol(symbol) => *symbol == word,
+            _ => false,
+        };
+        if matches {
+            self.advance();
+        }
+        matches
+    }
+
+    fn expect(&mut self, word: &str) -> Result<(), ParseError> {
+        if self.take(word) { Ok(()) } else { Err(self.expected(&format!("{word:?}"))) }
+    }
+
+    fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T, ParseError>) -> Result<T, ParseError> {
+        if self.nesting == MAX_NESTING {
+            return Err(self.expected(&format!("no more than {MAX_NESTING} nested levels")));
+        }
+        self.nesting += 1;
+        let result = f(self);
+        self.nesting -= 1;
+        result
+    }
+
+    fn expr(&mut self) -> Result<Expr, ParseError> {
+        self.nested(|p| {
+            if p.take("if") {
+                let condition = p.expr()?;
+                p.expect("then")?;
+                let yes = p.expr()?;
+                p.expect("else")?;
+                let no = p.expr()?;
+                return Ok(Expr::If(Box::new(condition), Box::new(yes), Box::new(no)));
+            }
+            p.binary(1)
+        })
+    }
+
+    fn operator(&self) -> Option<BinaryOp> {
+        const ALL: [BinaryOp; 13] = {
+            use BinaryOp::{Add, And, Div, Eq, Ge, Gt, Le, Lt, Mul, Ne, Or, Rem, Sub};
+            [Or, And, Eq, Ne, Lt, Le, Gt, Ge, Add, Sub, Mul, Div, Rem]
+        };
+        let word = match self.peek() {
+            Token::Name(name) => name.as_str(),
+            Token::Symbol(symbol) => symbol,
+            _ => return None,
+        };
+        ALL.into_iter().find(|op| op.symbol() == word)
+    }
+
+    /// Operands joined by operators that bind at least as tightly as `least`.
+    fn binary(&mut self, least: u8) -> Result<Expr, ParseError> {
+        let mut left = self.unary()?;
+        // A chain of equal operators grows the tree to the left without recursion
+        // here, yet whoever walks the tree recurses: its depth counts as nesting.
+        let mut chain = 0;
+        while let Some(op) = self.operator() {
+            let precedence = op.precedence();
+            if precedence < least {
+                break;
+            }
+            chain += 1;
+            if chain + self.nesting > 4 * MAX_NESTING {
+                return Err(self.expected(&format!("no more than {} operators in a row", 4 * MAX_NESTING)));
+            }
+            self.advance();
+            let right = self.nested(|p| p.binary(precedence + 1))?;
+            left = Expr::Binary(op, Box::new(left), Box::new(right));
+            if precedence == BinaryOp::Eq.precedence()
+                && self.operator().is_some_and(|next| next.precedence() == precedence)
+            {
+                return Err(self.expected("`and` or `or` (comparisons do not chain)"));
+            }
+        }
+        Ok(left)
+    }
+
+    fn unary(&mut self) -> Result<Expr, ParseError> {
+        if self.take("not") {
+            // `not a == b` is `not (a == b)`.
+            let operand = self.nested(|p| p.binary(BinaryOp::Eq.precedence()))?;
+            return Ok(Expr::Unary(UnaryOp::Not, Box::new(operand)));
+        }
+        if self.take("-") {
+            return Ok(match self.nested(Self::unary)? {
+                Expr::Number(x) => Expr::Number(-x),
+                operand => Expr::Unary(UnaryOp::Neg, Box::new(operand)),
+            });
+        }
+        self.atom()
+    }
+
+    fn atom(&mut self) -> Result<Expr, ParseError> {
+        const WHAT: &str = "a number, text, feature or bracket";
+        match self.peek().clone() {
+            Token::Number(x) => {
+                self.advance();
+                Ok(Expr::Number(x))
+            }
+            Token::Text(text) => {
+                self.advance();
+                Ok(Expr::Text(text))
+            }
+            Token::Quoted(name) => {
+                self.advance();
+                Ok(Expr::Feature(name))
+            }
+            Token::Symbol("(") => {
+                self.advance();
+                let inner = self.expr()?;
+                self.expect(")")?;
+                Ok(inner)
+            }
+            Token::Name(name) => match name.as_str() {
+                "true" | "false" => {
+                    self.advance();
+                    Ok(Expr::Bool(name == "true"))
+                }
+                "if" => self.expr(),
+                "and" | "or" | "not" | "then" | "else" => Err(self.expected(WHAT)),
+                _ => {
+                    self.advance();
+                    match Function::ALL.into_iter().find(|f| f.name() == name) {
+                        Some(function) if *self.peek() == Token::Symbol("(") => self.call(function),
+                        _ => Ok(Expr::Feature(name)),
+                    }
+                }
+            },
+            _ => Err(self.expected(WHAT)),
+        }
+    }
+
+    fn call(&mut self, function: Function) -> Result<Expr, ParseError> {
+        self.expect("(")?;
+        let mut args = vec![self.expr()?];
+        while self.take(",") {
+            args.push(self.expr()?);
+        }
+        let fits = if function.is_variadic() { args.len() >= 2 } else { args.len() == 1 };
+        if !fits {
+            let wanted = if function.is_variadic() { "two or more operands" } else { "one operand" };
+            return Err(self.expected(&format!("{wanted} for {}", function.name())));
+        }
+        self.expect(")")?;
+        Ok(Expr::Call(function, args))
+    }
+}

@@ -1,0 +1,103 @@
+//! From syntax tree to the language's own text; parsing it gives the same tree.
+
+use std::fmt::{self, Write};
+
+use super::{BinaryOp, Expr, Function, UnaryOp};
+
+const WORDS: [&str; 8] = ["if", "then", "else", "and", "or", "not", "true", "false"];
+
+/// The precedence of `not` lies between `and` and the comparisons.
+const NOT: u8 = 3;
+const NEG: u8 = 7;
+
+impl fmt::Display for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_expr(f, self, 0)
+    }
+}
+
+/// Writes `expr`, in brackets where it binds less tightly than `least`.
+fn write_expr(f: &mut fmt::Formatter<'_>, expr: &Expr, least: u8) -> fmt::Result {
+    let own = match expr {
+        Expr::If(..) => 0,
+        Expr::Binary(op, ..) => op.precedence(),
+        Expr::Unary(UnaryOp::Not, _) => NOT,
+        Expr::Unary(UnaryOp::Neg, _) => NEG,
+        Expr::Number(x) if x.is_sign_negative() => NEG,
+        _ => u8::MAX,
+    };
+    let brackets = own < least;
+    if brackets {
+        f.write_char('(')?;
+    }
+    match expr {
+        Expr::Number(x) => write!(f, "{x}")?,
+        Expr::Bool(b) => write!(f, "{b}")?,
+        Expr::Text(text) => write_quoted(f, text, '"')?,
+        Expr::Feature(name) => write_feature(f, name)?,
+        Expr::Unary(UnaryOp::Not, a) => {
+            f.write_str("not ")?;
+            write_expr(f, a, BinaryOp::Eq.precedence())?;
+        }
+        Expr::Unary(UnaryOp::Neg, a) => {
+            f.write_char('-')?;
+            // `-1` is a number of its own, so the minus of a number takes brackets.
+            let least = if matches!(**a, Expr::Number(_)) { u8::MAX } else { NEG };
+            if least == u8::MAX {
+                f.write_char('(')?;
+                write_expr(f, a, 0)?;
+                f.write_char(')')?;
+            } else {
+                write_expr(f, a, least)?;
+            }
+        }
+        Expr::Binary(op, a, b) => {
+            // Comparisons do not chain, so an equally loose left operand needs brackets too.
+            let left = if own == BinaryOp::Eq.precedence() { own + 1 } else { own };
+            write_expr(f, a, left)?;
+            write!(f, " {} ", op.symbol())?;
+            write_expr(f, b, own + 1)?;
+        }
+        Expr::If(c, a, b) => {
+            f.write_str("if ")?;
+            write_expr(f, c, 0)?;
+            f.write_str(" then ")?;
+            write_expr(f, a, 0)?;
+            f.write_str(" else ")?;
+            write_expr(f, b, 0)?;
+        }
+        Expr::Call(function, args) => {
+            write!(f, "{}(", function.name())?;
+            for (i, arg) in args.iter().enumerate() {
+                if i > 0 {
+                    f.write_str(", ")?;
+                }
+                write_expr(f, arg, 0)?;
+            }
+            f.write_char(')')?;
+        }
+    }
+    if brackets {
+        f.write_char(')')?;
+    }
+    Ok(())
+}
+
+fn write_feature(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+    let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !WORDS.contains(&name)
+        && Function::ALL.iter().all(|function| function.name() != name);
+    if plain { f.write_str(name) } else { write_quoted(f, name, '`') }
+}
+
+fn write_quoted(f: &mut fmt::Formatter<'_>, text: &str, quote: char) -> fmt::Result {
+    f.write_char(quote)?;
+    for c in text.chars() {
+        if c == quote || c == '\\' {
+            f.write_char('\\')?;
+        }
+        f.write_char(c)?;
+    }
+    f.write_char(quote)
+}

@@ -1,0 +1,149 @@
+//! The first line of a log.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::device::Device;
+use crate::feature::{DuplicateFeature, Feature, FeatureKind, Schema};
+use crate::timing::TimingPolicy;
+
+/// The metadata of a log: PyTorch's keys with its meanings, ours under one further key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Metadata {
+    /// The optimization.
+    pub name: String,
+    /// Shared memory that a block may opt into, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_memory: Option<u64>,
+    /// Compute capability, major and minor.
+    pub device_capa: (u32, u32),
+    /// Names of the numerical features. The order of columns is the header's, not this one.
+    pub numerical_features: Vec<String>,
+    /// Names of the categorical features.
+    pub categorical_features: Vec<String>,
+    /// All choices; only some of PyTorch's logs have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choices: Option<Vec<String>>,
+    /// How `ah-collect` or `ah-runtime` measured; PyTorch's readers pass it over, its logs lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "autoheuristic_rs")]
+    pub collection: Option<Collection>,
+}
+
+/// How a log was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Collection {
+    /// The version of the log format: 1.
+    pub format: u32,
+    /// Where.
+    pub device: Device,
+    /// How.
+    pub timing: TimingPolicy,
+    /// The seed of the inputs.
+    pub seed: u64,
+    /// The program and its version, for example `ah-collect 0.1.0`. Appending ignores it.
+    pub tool: String,
+}
+
+impl Metadata {
+    /// The metadata of a new log.
+    #[must_use]
+    pub fn new(name: &str, schema: &Schema, choices: Vec<String>, collection: Collection) -> Self {
+        let names = |kind| schema.names(kind).map(str::to_owned).collect();
+        Self {
+            name: name.to_owned(),
+            shared_memory: Some(collection.device.shared_memory()),
+            device_capa: collection.device.capability(),
+            numerical_features: names(FeatureKind::Numerical),
+            categorical_features: names(FeatureKind::Categorical),
+            choices: Some(choices),
+            collection: Some(collection),
+        }
+    }
+
+    /// The device, where the log says it.
+    #[must_use]
+    pub fn device(&self) -> Option<&Device> {
+        self.collection.as_ref().map(|c| &c.device)
+    }
+
+    /// The kind of the feature of this name.
+    #[must_use]
+    pub fn kind_of(&self, feature: &str) -> Option<FeatureKind> {
+        if self.numerical_features.iter().any(|n| n == feature) {
+            Some(FeatureKind::Numerical)
+        } else if self.categorical_features.iter().any(|n| n == feature) {
+            Some(FeatureKind::Categorical)
+        } else {
+            None
+        }
+    }
+
+    /// The features in the metadata's order: numerical, then categorical.
+    ///
+    /// # Errors
+    /// [`DuplicateFeature`] when a name stands twice.
+    pub fn schema(&self) -> Result<Schema, DuplicateFeature> {
+        let numerical = self.numerical_features.iter().map(Feature::numerical);
+        Schema::new(numerical.chain(self.categorical_features.iter().map(Feature::categorical)))
+    }
+}
+
+/// A key whose value differs between two logs' metadata.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// For example `autoheuristic_rs.device.model`.
+    pub key: String,
+    /// The value in the log.
+    pub log: String,
+    /// The other value.
+    pub other: String,
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} (log: {}, other: {})", self.key, self.log, self.other)
+    }
+}
+
+/// Each key whose value differs. Lists of features count as sets (the header gives the order);
+/// the version of the tool does not count, nor do `choices` that only one side gives.
+#[must_use]
+pub fn differences(log: &Metadata, other: &Metadata) -> Vec<Difference> {
+    let normal = |m: &Metadata| {
+        let mut m = m.clone();
+        m.numerical_features.sort();
+        m.categorical_features.sort();
+        if let Some(c) = &mut m.collection {
+            c.tool.clear();
+        }
+        m
+    };
+    let (mut a, mut b) = (normal(log), normal(other));
+    if a.choices.is_none() || b.choices.is_none() {
+        a.choices = None;
+        b.choices = None;
+    }
+    let mut found = Vec::new();
+    let json = |m: &Metadata| serde_json::to_value(m).unwrap_or(Json::Null);
+    compare("", Some(&json(&a)), Some(&json(&b)), &mut found);
+    found
+}
+
+fn compare(key: &str, a: Option<&Json>, b: Option<&Json>, found: &mut Vec<Difference>) {
+    match (a, b) {
+        (Some(Json::Object(x)), Some(Json::Object(y))) => {
+            let mut keys: Vec<&String> = x.keys().chain(y.keys()).collect();
+            keys.sort();
+            keys.dedup();
+            for k in keys {
+                let path = if key.is_empty() { k.clone() } else { format!("{key}.{k}") };
+                compare(&path, x.get(k), y.get(k), found);
+            }
+        }
+        _ if a == b => {}
+        _ => {
+            let show = |v: Option<&Json>| v.map_or_else(|| "absent".to_owned(), ToString::to_string);
+            found.push(Difference { key: key.to_owned(), log: show(a), other: show(b) });
+        }
+    }
+}

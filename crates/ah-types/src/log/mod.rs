@@ -1,0 +1,101 @@
+//! The log `train.txt`: one line of JSON metadata, a CSV header, one row a sample.
+//! PyTorch's AutoHeuristic reads what we write, and we read what it writes.
+//! `docs/log-format.md` is the specification.
+
+mod metadata;
+mod reader;
+mod rows;
+mod writer;
+
+use std::path::PathBuf;
+
+pub use metadata::{Collection, Difference, Metadata, differences};
+pub use reader::{Dirt, Input, Log, ReadOptions, Sample, Source, read, read_with};
+pub use writer::{LogWriter, Resumed};
+
+/// The column of the choice's name.
+pub const CHOICE_COLUMN: &str = "choice";
+/// The column of the time in milliseconds.
+pub const FEEDBACK_COLUMN: &str = "feedback";
+
+/// A place in a log, counted from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub path: PathBuf,
+    /// The line.
+    pub line: u64,
+    /// The column in characters; 0 where the whole line is meant.
+    pub column: u64,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.path.display(), self.line)?;
+        if self.column > 0 {
+            write!(f, ":{}", self.column)?;
+        }
+        Ok(())
+    }
+}
+
+/// A log cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// The file cannot be opened, read or written.
+    #[error("{}: cannot {action}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// `read`, `write`, `lock`, …
+        action: &'static str,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Something in it is not what it should be.
+    #[error("{place}: expected {expected}, found {found}; {hint}")]
+    Malformed {
+        /// Where.
+        place: Place,
+        /// What should stand there.
+        expected: String,
+        /// What stands there.
+        found: String,
+        /// What to do.
+        hint: String,
+    },
+    /// Two logs (or a log and what is to be appended) do not belong together.
+    #[error("{}: the metadata differs from {other}: {}; {hint}", path.display(), join(differences))]
+    Metadata {
+        /// The file.
+        path: PathBuf,
+        /// What it was compared with.
+        other: String,
+        /// Each key that differs, with both values.
+        differences: Vec<Difference>,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// It has a header and no rows.
+    #[error("{}: the log has no rows; measure some inputs first (ah-collect)", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+fn join(differences: &[Difference]) -> String {
+    differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+impl LogError {
+    /// The [exit code](crate::exit) of a tool that ends with this error.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Io { .. } => crate::exit::IO,
+            Self::Malformed { .. } | Self::Metadata { .. } => crate::exit::BAD_INPUT,
+            Self::Empty { .. } => crate::exit::TOO_LITTLE,
+        }
+    }
+}

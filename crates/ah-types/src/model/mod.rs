@@ -1,0 +1,297 @@
+//! The model: a learned heuristic with all that is needed to decide, to generate code and to
+//! learn it again. On disk it is `model.json`; `docs/model-format.md` is the specification.
+
+mod file;
+mod validate;
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::artefact;
+use crate::choice::ChoiceId;
+use crate::context::{Context, Value};
+use crate::derived::Features;
+use crate::device::Device;
+use crate::expr::{Row, Typed};
+use crate::feature::FeatureKind;
+use crate::tree::{Leaf, LeafUnsure, Ranked, Stuck, Tree};
+
+pub use file::{FORMAT, VERSION};
+
+/// A learned heuristic, checked: slots, choices and nodes refer to things that exist.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// The heuristic's name, for example `SimpleHeuristic`.
+    pub heuristic: String,
+    /// The optimization that it decides.
+    pub optimization: String,
+    /// Logged and derived features.
+    pub features: Features,
+    /// The categories that training saw, by slot (of logged and derived features), sorted; empty for numbers.
+    pub categories: Vec<Vec<String>>,
+    /// The domain; outside it the heuristic is unsure.
+    pub precondition: Option<Precondition>,
+    /// The device that it is valid for; `None` where the log does not say.
+    pub device: Option<Device>,
+    /// PyTorch's identity of the device: `shared_memory` in bytes.
+    pub shared_memory: Option<u64>,
+    /// PyTorch's identity of the device: compute capability.
+    pub device_capa: (u32, u32),
+    /// Names of the choices, sorted: a [`ChoiceId`] is a position here.
+    pub choices: Vec<String>,
+    /// What the program does when the heuristic is unsure.
+    pub fallback: Option<ChoiceId>,
+    /// One tree, or several that vote with their scores.
+    pub trees: Vec<Tree>,
+    /// What is promised of the decisions.
+    pub promise: Option<Promise>,
+    /// Where it comes from.
+    pub provenance: Provenance,
+}
+
+/// A truth value over the logged features, as text and resolved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Precondition {
+    /// The expression's text.
+    pub expression: String,
+    /// Over the slots of the logged features.
+    pub typed: Typed,
+}
+
+/// What calibration showed: "on inputs drawn like the calibration inputs, with this confidence,
+/// at most `target` of them are more than `limit` times slower than the fallback".
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Promise {
+    /// The promised share of inputs, for example 0.01.
+    pub target: f64,
+    /// With this confidence, for example 0.95.
+    pub confidence: f64,
+    /// An input counts when the choice takes more than this many times the fallback's time.
+    pub limit: f64,
+    /// `hold-out`, `cross-fitted` or `by dimensions`.
+    pub mode: String,
+    /// Inputs that it was calibrated on.
+    pub inputs: u64,
+    /// Distinct groups (shapes) among them.
+    pub groups: u64,
+    /// Of these inputs, those that counted.
+    pub violations: u64,
+    /// The calibrated threshold on a choice's risk; `null`: always decides.
+    pub threshold: Option<f64>,
+}
+
+/// Where a model comes from: enough to learn it again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provenance {
+    /// For example `ah-train 0.1.0`.
+    pub tool: String,
+    /// The logs, in order.
+    pub logs: Vec<LogRecord>,
+    /// The seed of all random draws.
+    pub seed: u64,
+    /// The learner and its parameters.
+    pub parameters: serde_json::Map<String, serde_json::Value>,
+    /// Held-out metrics.
+    pub metrics: serde_json::Map<String, serde_json::Value>,
+}
+
+/// A log that a model was learned from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LogRecord {
+    /// The file's name without its folder.
+    pub file: String,
+    /// BLAKE3 of its unpacked bytes, in hex.
+    pub blake3: String,
+    /// Its rows.
+    pub rows: u64,
+}
+
+/// What a heuristic says of one context.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decision<'a> {
+    /// Take this choice.
+    Choice(&'a Ranked),
+    /// Take the fallback.
+    Unsure(Unsure),
+}
+
+/// Why a heuristic declines.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unsure {
+    /// The context is outside the domain.
+    #[error("the precondition does not hold")]
+    Precondition,
+    /// A feature that the decision needs has no value.
+    #[error("the feature {0:?} is undefined here")]
+    Undefined(String),
+    /// A feature has a category that training never saw.
+    #[error("the feature {0:?} has a category that training never saw")]
+    UnknownCategory(String),
+    /// The leaf's best choice is not probable enough.
+    #[error("low confidence")]
+    LowConfidence,
+    /// The leaf's best choice may be too slow.
+    #[error("unsafe leaf")]
+    UnsafeLeaf,
+    /// No choice of the leaf's ranking is both offered and allowed by the promise.
+    #[error("no choice that the promise allows is offered")]
+    NoneAllowed,
+}
+
+impl Model {
+    /// Reads and checks `model.json`.
+    ///
+    /// # Errors
+    /// [`ModelError`] with the file and what is wrong with it.
+    pub fn read(path: &Path) -> Result<Self, ModelError> {
+        let text = std::fs::read_to_string(path).map_err(|source| ModelError::Io {
+            path: path.to_owned(),
+            action: "read",
+            source,
+        })?;
+        Self::parse(&text).map_err(|reason| ModelError::Invalid { path: path.to_owned(), reason })
+    }
+
+    /// Checks the text of a `model.json`.
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        file::parse(text)
+    }
+
+    /// The text of its `model.json`; the same model gives the same bytes.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        file::print(self)
+    }
+
+    /// Checks all references and numbers, as reading does.
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    pub fn validate(&self) -> Result<(), String> {
+        validate::validate(self)
+    }
+
+    /// Writes `model.json` beside its place and renames it.
+    ///
+    /// # Errors
+    /// [`ModelError`] when the model is not valid or cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), ModelError> {
+        self.validate().map_err(|reason| ModelError::Invalid { path: path.to_owned(), reason })?;
+        artefact::write_atomic(path, self.to_json().as_bytes()).map_err(|source| ModelError::Io {
+            path: path.to_owned(),
+            action: "write",
+            source,
+        })
+    }
+
+    /// The name of a choice.
+    #[must_use]
+    pub fn choice_name(&self, id: ChoiceId) -> &str {
+        &self.choices[id.index()]
+    }
+
+    /// The id of the choice of this name.
+    #[must_use]
+    pub fn choice_id(&self, name: &str) -> Option<ChoiceId> {
+        let position = self.choices.binary_search_by(|c| c.as_str().cmp(name)).ok()?;
+        u32::try_from(position).ok().map(ChoiceId)
+    }
+
+    /// True where training saw this category in this slot.
+    #[must_use]
+    pub fn knows(&self, slot: usize, category: &str) -> bool {
+        self.categories[slot].binary_search_by(|c| c.as_str().cmp(category)).is_ok()
+    }
+
+    /// What to choose among the offered choices. `values` are those of the logged features, by slot.
+    pub fn decide(&self, values: &[Value], offered: impl FnMut(ChoiceId) -> bool) -> Decision<'_> {
+        match self.leaf(values) {
+            Err(unsure) => Decision::Unsure(unsure),
+            Ok(leaf) => match (leaf.unsure, leaf.pick(self.fallback, offered)) {
+                (Some(LeafUnsure::LowConfidence), _) => Decision::Unsure(Unsure::LowConfidence),
+                (Some(LeafUnsure::Unsafe), _) => Decision::Unsure(Unsure::UnsafeLeaf),
+                (None, Some(ranked)) => Decision::Choice(ranked),
+                (None, None) => Decision::Unsure(Unsure::NoneAllowed),
+            },
+        }
+    }
+
+    /// The leaf of the (first) tree where these values end.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn leaf(&self, values: &[Value]) -> Result<&Leaf, Unsure> {
+        if let Some(precondition) = &self.precondition
+            && precondition.typed.eval_bool(values) != Some(true)
+        {
+            return Err(Unsure::Precondition);
+        }
+        let row = self.features.row(values);
+        self.leaf_of_row(0, &row)
+    }
+
+    fn leaf_of_row(&self, tree: usize, row: &(impl Row + ?Sized)) -> Result<&Leaf, Unsure> {
+        let tree = &self.trees[tree];
+        let name = |slot: usize| self.features.all().features()[slot].name.clone();
+        match tree.leaf_index(row, |slot, category| self.knows(slot, category)) {
+            Ok(index) => tree.leaf(index).ok_or(Unsure::NoneAllowed),
+            Err(Stuck::Undefined(slot)) => Err(Unsure::Undefined(name(slot))),
+            Err(Stuck::UnknownCategory(slot)) => Err(Unsure::UnknownCategory(name(slot))),
+        }
+    }
+
+    /// The values of the logged features in a context, by slot. A feature that is missing or of
+    /// the other kind becomes NaN (a number) or the empty category, so that it is *unsure*
+    /// wherever it is needed.
+    #[must_use]
+    pub fn values(&self, context: &Context) -> Vec<Value> {
+        let features = self.features.base().features();
+        let value = |f: &crate::feature::Feature| match (context.get(&f.name), f.kind) {
+            (Some(v), kind) if v.kind() == kind => v.clone(),
+            (_, FeatureKind::Numerical) => Value::Number(f64::NAN),
+            (_, FeatureKind::Categorical) => Value::from(""),
+        };
+        features.iter().map(value).collect()
+    }
+}
+
+/// A model cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// The file cannot be read or written.
+    #[error("{}: cannot {action} the model: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// `read` or `write`.
+        action: &'static str,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is not the model that it should be.
+    #[error("{}: not a valid model: {reason}", path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl ModelError {
+    /// The [exit code](crate::exit) of a tool that ends with this error.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Io { .. } => crate::exit::IO,
+            Self::Invalid { .. } => crate::exit::BAD_INPUT,
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Decision trees: the split rule, the descent and what a leaf says.
+//!
+//! This file is the one definition of the split rule. Fitting, evaluation and all generated
+//! code follow it:
+//!
+//! - numerical: `value <= threshold` goes left, everything else right. Thresholds are finite.
+//! - categorical: `value == category` goes right, another *known* category left (PyTorch's
+//!   one-hot order).
+//! - an undefined value (NaN, a derived feature without value) or a category that training
+//!   never saw ends the descent: the answer is *unsure*.
+
+use crate::choice::ChoiceId;
+use crate::context::Scalar;
+use crate::expr::Row;
+
+/// A node of a [`Tree`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Node {
+    /// A test with two outcomes.
+    Split {
+        /// What is tested.
+        test: Test,
+        /// The node for `value <= threshold`, or for another category.
+        left: u32,
+        /// The node for `value > threshold`, or for this category.
+        right: u32,
+    },
+    /// The end of a path.
+    Leaf(Leaf),
+}
+
+/// What a split tests.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Test {
+    /// `value <= threshold`
+    Numerical {
+        /// The feature's slot, derived features behind the logged ones.
+        slot: usize,
+        /// Finite.
+        threshold: f64,
+    },
+    /// `value == category`
+    Categorical {
+        /// The feature's slot.
+        slot: usize,
+        /// One of the known categories.
+        category: String,
+    },
+}
+
+impl Test {
+    /// The slot of the tested feature.
+    #[must_use]
+    pub fn slot(&self) -> usize {
+        match self {
+            Self::Numerical { slot, .. } | Self::Categorical { slot, .. } => *slot,
+        }
+    }
+}
+
+/// The split rule for numbers: true goes left. NaN has no side; callers check it before.
+#[inline]
+#[must_use]
+pub fn goes_left(value: f64, threshold: f64) -> bool {
+    value <= threshold
+}
+
+/// The end of a path: what training saw there and what to choose.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Leaf {
+    /// Training inputs that ended here.
+    pub samples: u64,
+    /// Why the leaf declines whatever is offered, where it does.
+    pub unsure: Option<LeafUnsure>,
+    /// Choices, best first.
+    pub ranking: Vec<Ranked>,
+}
+
+/// Why a leaf declines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeafUnsure {
+    /// The best choice's probability is below the threshold.
+    LowConfidence,
+    /// The best choice may be slower than the fallback by more than the limit.
+    Unsafe,
+}
+
+/// One choice in a leaf's ranking, with what training saw of it there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ranked {
+    /// The choice.
+    pub choice: ChoiceId,
+    /// By what the ranking is sorted, least first: the shrunken mean log slowdown for `soft`,
+    /// 1 − probability for classifiers.
+    pub score: f64,
+    /// Share of the leaf's inputs that it wins (ties shared).
+    pub probability: f64,
+    /// Inputs of the leaf where it was measured.
+    pub measured: u64,
+    /// Geometric mean of its slowdown there; infinite where it was never measured.
+    pub slowdown: f64,
+    /// Its worst slowdown there; infinite where it failed.
+    pub worst: f64,
+    /// Its worst time over the fallback's there (below 1 is faster); infinite where unknown.
+    pub worst_over_fallback: f64,
+    /// False where the promise does not allow it: it is passed over.
+    pub allowed: bool,
+}
+
+impl Leaf {
+    /// The first choice of the ranking that is offered and allowed.
+    ///
+    /// Coming to the fallback after passing over a choice that is not allowed counts as unsure:
+    /// the heuristic then knows nothing better than the fallback, and says so.
+    pub fn pick(
+        &self,
+        fallback: Option<ChoiceId>,
+        mut offered: impl FnMut(ChoiceId) -> bool,
+    ) -> Option<&Ranked> {
+        if self.unsure.is_some() {
+            return None;
+        }
+        let mut passed_over = false;
+        for ranked in &self.ranking {
+            if !offered(ranked.choice) {
+                continue;
+            }
+            if ranked.allowed {
+                return (!passed_over || Some(ranked.choice) != fallback).then_some(ranked);
+            }
+            passed_over = true;
+        }
+        None
+    }
+}
+
+/// A descent ended at a split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stuck {
+    /// The value in this slot is undefined.
+    Undefined(usize),
+    /// The category in this slot is not known.
+    UnknownCategory(usize),
+}
+
+/// A binary tree in one `Vec`: the root first, children behind their parent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tree {
+    /// The nodes.
+    pub nodes: Vec<Node>,
+}
+
+impl Tree {
+    /// The position of the leaf where `row` ends. `known(slot, category)` says whether training
+    /// saw the category.
+    ///
+    /// # Errors
+    /// [`Stuck`] names the slot whose value has no side.
+    pub fn leaf_index(
+        &self,
+        row: &(impl Row + ?Sized),
+        known: impl Fn(usize, &str) -> bool,
+    ) -> Result<usize, Stuck> {
+        let mut at = 0;
+        loop {
+            let (test, left, right) = match &self.nodes[at] {
+                Node::Leaf(_) => return Ok(at),
+                Node::Split { test, left, right } => (test, *left, *right),
+            };
+            let goes_left = match test {
+                Test::Numerical { slot, threshold } => match row.scalar(*slot).and_then(Scalar::number) {
+                    Some(x) if !x.is_nan() => goes_left(x, *threshold),
+                    _ => return Err(Stuck::Undefined(*slot)),
+                },
+                Test::Categorical { slot, category } => match row.scalar(*slot).and_then(Scalar::category) {
+                    None => return Err(Stuck::Undefined(*slot)),
+                    Some(value) if value == category => false,
+                    Some(value) if known(*slot, value) => true,
+                    Some(_) => return Err(Stuck::UnknownCategory(*slot)),
+                },
+            };
+            at = if goes_left { left } else { right } as usize;
+        }
+    }
+
+    /// The leaf at this position.
+    #[must_use]
+    pub fn leaf(&self, index: usize) -> Option<&Leaf> {
+        match self.nodes.get(index)? {
+            Node::Leaf(leaf) => Some(leaf),
+            Node::Split { .. } => None,
+        }
+    }
+
+    /// All leaves with their positions.
+    pub fn leaves(&self) -> impl Iterator<Item = (usize, &Leaf)> {
+        self.nodes.iter().enumerate().filter_map(|(i, n)| match n {
+            Node::Leaf(leaf) => Some((i, leaf)),
+            Node::Split { .. } => None,
+        })
+    }
+
+    /// The number of splits on the longest path.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        let mut depths = vec![0; self.nodes.len()];
+        let mut deepest = 0;
+        for (i, node) in self.nodes.iter().enumerate() {
+            deepest = deepest.max(depths[i]);
+            if let Node::Split { left, right, .. } = node {
+                depths[*left as usize] = depths[i] + 1;
+                depths[*right as usize] = depths[i] + 1;
+            }
+        }
+        deepest
+    }
+}

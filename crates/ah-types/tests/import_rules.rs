@@ -103,8 +103,10 @@ fn types_and_runtime_stay_light() {
 fn only_the_device_modules_touch_cuda() {
     for name in OURS {
         for word in ["cudarc", "nvml_wrapper"] {
-            let outside: Vec<_> =
-                files_naming(name, word).into_iter().filter(|f| name != "ah-collect" || !f.starts_with("cuda/")).collect();
+            let outside: Vec<_> = files_naming(name, word)
+                .into_iter()
+                .filter(|f| name != "ah-collect" || !f.starts_with("cuda/"))
+                .collect();
             assert!(outside.is_empty(), "{name} names {word} in {outside:?}");
         }
     }
@@ -116,7 +118,9 @@ fn command_lines_stay_in_binaries() {
         for word in ["clap::", "anyhow::", "miette::"] {
             let outside: Vec<_> = files_naming(name, word)
                 .into_iter()
-                .filter(|f| f != "main.rs" && f != "cli.rs" && !f.starts_with("bin/") && !f.starts_with("cli/"))
+                .filter(|f| {
+                    f != "main.rs" && f != "cli.rs" && !f.starts_with("bin/") && !f.starts_with("cli/")
+                })
                 .collect();
             assert!(outside.is_empty(), "{name} names {word} in {outside:?}");
         }
@@ -125,7 +129,8 @@ fn command_lines_stay_in_binaries() {
 
 #[test]
 fn only_the_binary_of_train_calls_codegen() {
-    let outside: Vec<_> = files_naming("ah-train", "ah_codegen").into_iter().filter(|f| f != "main.rs").collect();
+    let outside: Vec<_> =
+        files_naming("ah-train", "ah_codegen").into_iter().filter(|f| f != "main.rs").collect();
     assert!(outside.is_empty(), "ah-train names ah_codegen in {outside:?}");
 }
 
@@ -133,7 +138,8 @@ fn only_the_binary_of_train_calls_codegen() {
 fn no_tool_imports_a_generated_crate() {
     for package in metadata().workspace_packages() {
         for dependency in &package.dependencies {
-            let generated = dependency.path.as_ref().is_some_and(|p| p.components().any(|c| c.as_str() == "generated"));
+            let generated =
+                dependency.path.as_ref().is_some_and(|p| p.components().any(|c| c.as_str() == "generated"));
             assert!(!generated, "{} imports {}", package.name, dependency.name);
         }
     }

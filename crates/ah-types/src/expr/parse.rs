@@ -235,10 +235,13 @@ impl Parser<'_> {
             return Ok(Expr::Unary(UnaryOp::Not, Box::new(operand)));
         }
         if self.take("-") {
-            return Ok(match self.nested(Self::unary)? {
-                Expr::Number(x) => Expr::Number(-x),
-                operand => Expr::Unary(UnaryOp::Neg, Box::new(operand)),
-            });
+            // A minus before a number's digits belongs to the number.
+            if let Token::Number(x) = *self.peek() {
+                self.advance();
+                return Ok(Expr::Number(-x));
+            }
+            let operand = self.nested(Self::unary)?;
+            return Ok(Expr::Unary(UnaryOp::Neg, Box::new(operand)));
         }
         self.atom()
     }

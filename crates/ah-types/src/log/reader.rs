@@ -268,7 +268,18 @@ impl<'a> File<'a> {
     fn read_into(&self, merged: &mut Option<Merger>, options: ReadOptions) -> Result<(), LogError> {
         let mut lines = Lines { bytes: self.bytes, line: 0 };
         let metadata = self.metadata(lines.next().unwrap_or_default().1)?;
-        let header = lines.next().map(|(_, text)| text).unwrap_or_default();
+        let header = match lines.next() {
+            Some((_, text)) if !text.is_empty() => text,
+            _ => {
+                return Err(self.malformed(
+                    2,
+                    0,
+                    "a CSV header",
+                    "nothing",
+                    "is this a log of AutoHeuristic?",
+                ));
+            }
+        };
         let (names, columns_by_name) = self.header(header, &metadata)?;
         let merger = match merged {
             Some(merger) => {

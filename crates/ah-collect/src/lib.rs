@@ -1,1 +1,3 @@
-//! Filled in by the crate's author.
+//! Measures the candidate kernels of an optimization and writes the log.
+
+pub mod cpu;

@@ -15,6 +15,12 @@ impl Row for [Value] {
     }
 }
 
+impl Row for [Scalar<'_>] {
+    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
+        self.get(slot).copied()
+    }
+}
+
 impl Row for Vec<Value> {
     fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
         self.as_slice().scalar(slot)

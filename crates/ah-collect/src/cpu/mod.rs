@@ -1,0 +1,3 @@
+//! The processor's side: kernels that run on the host.
+
+pub mod kernels;

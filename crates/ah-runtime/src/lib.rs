@@ -1,1 +1,76 @@
-//! Filled in by the crate's author.
+//! The side of a program that runs: it consults learned heuristics where it has to choose.
+//!
+//! A *decision point* is an [`AutoHeuristic`]: its choices by name, the fallback, and the features
+//! of a context. It is made once and asked on every call, in nanoseconds and without allocating:
+//!
+//! ```no_run
+//! use ah_runtime::AutoHeuristic;
+//!
+//! fn pad(_: &[f32]) {}
+//! fn as_it_is(_: &[f32]) {}
+//! # fn main() -> Result<(), ah_runtime::SetupError> {
+//! // Once. A generated crate with its feature `runtime` needs one line: `simple_heuristic::register();`
+//! let pad_mm = AutoHeuristic::builder("pad_mm")
+//!     .choices(["orig", "pad"])
+//!     .fallback("orig")
+//!     .numerical("m")
+//!     .numerical("k")
+//!     .numerical("n")
+//!     .precondition("m >= 8 and n >= 8")
+//!     .model("model.json")
+//!     .build()?;
+//!
+//! // On every call: the values in the order of the features.
+//! let (m, k, n) = (4095, 4097, 4096);
+//! let answer = pad_mm.choose(&[m.into(), k.into(), n.into()]);
+//! match answer.choice {
+//!     "pad" => pad(&[]),
+//!     _ => as_it_is(&[]),
+//! }
+//! // A choice, or the fallback with its reason: `orig (fallback: no heuristic)`.
+//! println!("{answer}");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The way of the data:
+//!
+//! 1. A [`Heuristic`] is a generated crate or a [`LoadedModel`]; [`registry`] knows those of the program.
+//! 2. An [`AutoHeuristic`] binds the heuristics of its optimization to its own features and choices
+//!    (`binding`): names are compared once, decisions work with positions.
+//! 3. [`AutoHeuristic::choose`] checks its precondition and asks the first heuristic whose device
+//!    guard and domain hold. The [`Answer`] is a choice, or the fallback with its [`Reason`].
+//! 4. [The environment](Environment) can make it collect instead: every choice is measured and appended to the
+//!    log that `ah-train` learns from.
+//!
+//! Nothing here panics on what comes from files, the environment or a context.
+#![forbid(unsafe_code)]
+
+mod answer;
+mod auto_heuristic;
+mod binding;
+mod builder;
+mod env;
+mod heuristic;
+mod loaded_model;
+mod recorder;
+pub mod registry;
+
+use std::sync::OnceLock;
+
+pub use ah_types;
+pub use answer::{Answer, Reason};
+pub use auto_heuristic::{AutoHeuristic, Mode, TopK};
+pub use binding::Unfit;
+pub use builder::{Builder, SetupError};
+pub use env::Environment;
+pub use heuristic::{DeviceGuard, Heuristic, Unsure};
+pub use loaded_model::LoadedModel;
+pub use recorder::RecordError;
+pub use registry::register;
+
+/// This processor, detected once.
+pub(crate) fn this_cpu() -> &'static ah_types::Device {
+    static CPU: OnceLock<ah_types::Device> = OnceLock::new();
+    CPU.get_or_init(ah_types::Device::this_cpu)
+}

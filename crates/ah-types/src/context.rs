@@ -80,6 +80,31 @@ macro_rules! value_from_numbers {
 }
 value_from_numbers!(f32 f64 i32 u32; i64 u64 usize);
 
+macro_rules! scalar_from_numbers {
+    ($($exact:ty)*; $($wide:ty)*) => {
+        $(impl From<$exact> for Scalar<'_> {
+            fn from(x: $exact) -> Self { Self::Number(f64::from(x)) }
+        })*
+        $(impl From<$wide> for Scalar<'_> {
+            /// Whole numbers above 2^53 are rounded to the nearest f64.
+            #[allow(clippy::cast_precision_loss)]
+            fn from(x: $wide) -> Self { Self::Number(x as f64) }
+        })*
+    };
+}
+scalar_from_numbers!(f32 f64 i32 u32; i64 u64 usize);
+
+impl From<bool> for Scalar<'_> {
+    fn from(b: bool) -> Self {
+        Self::Bool(b)
+    }
+}
+impl<'a> From<&'a str> for Scalar<'a> {
+    fn from(s: &'a str) -> Self {
+        Self::Category(s)
+    }
+}
+
 /// `True` or `False`.
 #[must_use]
 pub fn bool_name(b: bool) -> &'static str {

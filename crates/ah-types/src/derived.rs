@@ -112,7 +112,7 @@ impl Features {
     /// A row over all slots: values of the logged features are taken from `values`
     /// (in the order of [`base`](Self::base)), derived ones are computed when asked for.
     #[must_use]
-    pub fn row<'a>(&'a self, values: &'a [Value]) -> FeatureRow<'a> {
+    pub fn row<'a, R: Row + ?Sized>(&'a self, values: &'a R) -> FeatureRow<'a, R> {
         FeatureRow { features: self, values }
     }
 }
@@ -130,12 +130,12 @@ fn cost(expr: &Expr<usize>, costs: &[u64]) -> u64 {
 
 /// See [`Features::row`].
 #[derive(Clone, Copy, Debug)]
-pub struct FeatureRow<'a> {
+pub struct FeatureRow<'a, R: ?Sized = [Value]> {
     features: &'a Features,
-    values: &'a [Value],
+    values: &'a R,
 }
 
-impl Row for FeatureRow<'_> {
+impl<R: Row + ?Sized> Row for FeatureRow<'_, R> {
     fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
         match slot.checked_sub(self.features.base.len()) {
             None => self.values.scalar(slot),

@@ -64,6 +64,9 @@ pub struct TrainingPolicy {
     pub max_depth: Vec<usize>,
     /// Least numbers of inputs in a leaf to search.
     pub min_samples_leaf: Vec<usize>,
+    /// The features that make up an input's shape: inputs that agree in all of them are held out
+    /// together by `--test-split dims`, and calibrated together.
+    pub dimensions: Vec<String>,
     /// Only inputs for which this is true are learned from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub row_filter: Option<String>,
@@ -141,6 +144,14 @@ impl Optimization {
         let text = std::fs::read_to_string(path)
             .map_err(|source| OptimizationError::Io { path: path.to_owned(), source })?;
         Self::parse(&text, path)
+    }
+
+    /// Reads an optimization from the text of its TOML: what a program embeds.
+    ///
+    /// # Errors
+    /// [`OptimizationError`] with line and column; the file is called `embedded.toml`.
+    pub fn from_toml(text: &str) -> Result<Self, OptimizationError> {
+        Self::parse(text, Path::new("embedded.toml"))
     }
 
     fn parse(text: &str, path: &Path) -> Result<Self, OptimizationError> {

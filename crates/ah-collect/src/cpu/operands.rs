@@ -4,6 +4,7 @@ use ah_types::Context;
 use rand::Rng as _;
 
 use super::kernels::MatRef;
+use crate::layout::Layout;
 use crate::runner::Failure;
 use crate::sampling::Rng;
 
@@ -48,6 +49,25 @@ pub(super) fn size(context: &Context, name: &str) -> Result<usize, String> {
         Some(x) if x >= 1.0 && x <= 1e9 && x.fract() == 0.0 => Ok(x as usize),
         found => Err(format!("{name} must be a whole number from 1 up, found {found:?}")),
     }
+}
+
+/// The strides of a dense `rows × cols` matrix, checked.
+pub(super) fn strides(
+    context: &Context,
+    mat: &str,
+    rows: usize,
+    cols: usize,
+) -> Result<(usize, usize), String> {
+    let stride = |d: usize| size(context, &format!("{mat}_stride_{d}"));
+    let found = (stride(0)?, stride(1)?);
+    let dense = [Layout::RowMajor, Layout::ColumnMajor].map(|layout| layout.strides(rows, cols));
+    if dense.contains(&found) {
+        return Ok(found);
+    }
+    Err(format!(
+        "{mat} is {rows}×{cols} in memory, so its strides must be {:?} or {:?}, found {found:?}",
+        dense[0], dense[1]
+    ))
 }
 
 /// What a product must be, without computing it: A·(B·x) for a vector x of random signs, in f64.

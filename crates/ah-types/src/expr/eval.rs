@@ -15,9 +15,21 @@ impl Row for [Value] {
     }
 }
 
+impl Row for [Scalar<'_>] {
+    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
+        self.get(slot).copied()
+    }
+}
+
 impl Row for Vec<Value> {
     fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
         self.as_slice().scalar(slot)
+    }
+}
+
+impl Row for Box<[Value]> {
+    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
+        (**self).scalar(slot)
     }
 }
 

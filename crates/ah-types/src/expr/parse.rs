@@ -62,7 +62,10 @@ fn lex(source: &str) -> Result<Vec<(usize, Token)>, ParseError> {
             at += c.len_utf8();
         } else if c.is_ascii_digit() || (c == '.' && rest[1..].starts_with(|d: char| d.is_ascii_digit())) {
             let len = number_length(rest);
-            let value = rest[..len].parse().map_err(|_| error(source, at, "a number", &rest[..len]))?;
+            let value = match rest[..len].parse::<f64>() {
+                Ok(x) if x.is_finite() => x,
+                _ => return Err(error(source, at, "a number that an f64 holds", &rest[..len])),
+            };
             tokens.push((at, Token::Number(value)));
             at += len;
         } else if c.is_ascii_alphabetic() || c == '_' {
@@ -235,10 +238,13 @@ impl Parser<'_> {
             return Ok(Expr::Unary(UnaryOp::Not, Box::new(operand)));
         }
         if self.take("-") {
-            return Ok(match self.nested(Self::unary)? {
-                Expr::Number(x) => Expr::Number(-x),
-                operand => Expr::Unary(UnaryOp::Neg, Box::new(operand)),
-            });
+            // A minus before a number's digits belongs to the number.
+            if let Token::Number(x) = *self.peek() {
+                self.advance();
+                return Ok(Expr::Number(-x));
+            }
+            let operand = self.nested(Self::unary)?;
+            return Ok(Expr::Unary(UnaryOp::Neg, Box::new(operand)));
         }
         self.atom()
     }

@@ -5,6 +5,7 @@
 //! that prefix and its features are parsed once, not once a sample.
 
 use std::hash::BuildHasher;
+#[cfg(feature = "gzip")]
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -61,7 +62,7 @@ pub struct Sample {
 pub struct Source {
     /// As it was given.
     pub path: PathBuf,
-    /// BLAKE3 of its (unpacked) bytes, in hex.
+    /// BLAKE3 of its (unpacked) bytes, in hex; empty without the feature `hash`.
     pub hash: String,
     /// Its rows.
     pub rows: u64,
@@ -154,9 +155,29 @@ fn load(path: &Path) -> Result<Vec<u8>, LogError> {
     if !bytes.starts_with(&[0x1f, 0x8b]) {
         return Ok(bytes);
     }
+    unpack(&bytes).map_err(io)
+}
+
+#[cfg(feature = "gzip")]
+fn unpack(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut plain = Vec::with_capacity(bytes.len() * 12);
-    flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_end(&mut plain).map_err(io)?;
+    flate2::read::MultiGzDecoder::new(bytes).read_to_end(&mut plain)?;
     Ok(plain)
+}
+
+#[cfg(not(feature = "gzip"))]
+fn unpack(_: &[u8]) -> std::io::Result<Vec<u8>> {
+    Err(std::io::Error::new(std::io::ErrorKind::Unsupported, "it is packed with gzip; unpack it first"))
+}
+
+#[cfg(feature = "hash")]
+fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+#[cfg(not(feature = "hash"))]
+fn hash(_: &[u8]) -> String {
+    String::new()
 }
 
 /// Everything read so far.
@@ -268,7 +289,18 @@ impl<'a> File<'a> {
     fn read_into(&self, merged: &mut Option<Merger>, options: ReadOptions) -> Result<(), LogError> {
         let mut lines = Lines { bytes: self.bytes, line: 0 };
         let metadata = self.metadata(lines.next().unwrap_or_default().1)?;
-        let header = lines.next().map(|(_, text)| text).unwrap_or_default();
+        let header = match lines.next() {
+            Some((_, text)) if !text.is_empty() => text,
+            _ => {
+                return Err(self.malformed(
+                    2,
+                    0,
+                    "a CSV header",
+                    "nothing",
+                    "is this a log of AutoHeuristic?",
+                ));
+            }
+        };
         let (names, columns_by_name) = self.header(header, &metadata)?;
         let merger = match merged {
             Some(merger) => {
@@ -312,7 +344,7 @@ impl<'a> File<'a> {
         if !self.bytes.ends_with(b"\n") {
             merger.dirt.unterminated.push(self.path.to_owned());
         }
-        let hash = blake3::hash(self.bytes).to_hex().to_string();
+        let hash = hash(self.bytes);
         merger.sources.push(Source { path: self.path.to_owned(), hash, rows });
         Ok(())
     }

@@ -42,13 +42,7 @@ impl<const MR: usize, const NV: usize> WithSimd for Blocked<'_, MR, NV> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, s: S) {
-        let Self {
-            a,
-            b,
-            c,
-            blocking: Blocking { mc, kc, nc },
-            panels,
-        } = self;
+        let Self { a, b, c, blocking: Blocking { mc, kc, nc }, panels } = self;
         let nr = NV * S::F32_LANES;
         let (m, n, k) = (c.rows, c.cols, a.cols());
         if k == 0 {

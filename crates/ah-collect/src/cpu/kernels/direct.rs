@@ -52,13 +52,7 @@ impl<const MR: usize, const NV: usize> WithSimd for Direct<'_, MR, NV> {
             for i in (0..c.rows).step_by(MR) {
                 // SAFETY: `b` has k rows of nr elements, either way; the caller owns `c`.
                 unsafe {
-                    row_band::<S, MR, NV>(
-                        s,
-                        a.block(i, 0, MR, k),
-                        b,
-                        b_step,
-                        c.block(i, j, MR, nr),
-                    );
+                    row_band::<S, MR, NV>(s, a.block(i, 0, MR, k), b, b_step, c.block(i, j, MR, nr));
                 };
             }
         }

@@ -14,14 +14,8 @@ const SMALLEST: f32 = -87.336_54;
 const ROUND: f32 = 12_582_912.0;
 const LN_2_HIGH: f32 = 0.693_359_4;
 const LN_2_LOW: f32 = -2.121_944_4e-4;
-const COEFFICIENTS: [f32; 6] = [
-    1.987_569_1e-4,
-    1.398_199_9e-3,
-    8.333_452e-3,
-    4.166_579_6e-2,
-    0.166_666_65,
-    0.5,
-];
+const COEFFICIENTS: [f32; 6] =
+    [1.987_569_1e-4, 1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 0.166_666_65, 0.5];
 
 /// e^x for every x ≤ 0 of the vector.
 #[inline(always)]
@@ -68,13 +62,8 @@ mod tests {
 
     #[test]
     fn within_two_units_of_the_last_place() {
-        for set in InstructionSet::ALL
-            .into_iter()
-            .filter(|set| set.available().is_ok())
-        {
-            let arguments: Vec<f32> = (0..1_048_576)
-                .map(|i| -87.3 * (i as f32 / 1_048_575.0))
-                .collect();
+        for set in InstructionSet::ALL.into_iter().filter(|set| set.available().is_ok()) {
+            let arguments: Vec<f32> = (0..1_048_576).map(|i| -87.3 * (i as f32 / 1_048_575.0)).collect();
             let mut results = arguments.clone();
             set.run(Exp(&mut results));
             let mut worst = 0.0_f64;
@@ -89,19 +78,11 @@ mod tests {
 
     #[test]
     fn the_ends_of_the_range() {
-        for set in InstructionSet::ALL
-            .into_iter()
-            .filter(|set| set.available().is_ok())
-        {
+        for set in InstructionSet::ALL.into_iter().filter(|set| set.available().is_ok()) {
             let mut x = [0.0; 16];
             x[..5].copy_from_slice(&[0.0, -88.0, f32::NEG_INFINITY, f32::NAN, f32::MIN]);
             set.run(Exp(&mut x));
-            assert_eq!(
-                (x[0], x[1], x[2], x[4]),
-                (1.0, 0.0, 0.0, 0.0),
-                "{}",
-                set.name()
-            );
+            assert_eq!((x[0], x[1], x[2], x[4]), (1.0, 0.0, 0.0, 0.0), "{}", set.name());
             assert!(x[3].is_nan(), "{}", set.name());
         }
     }

@@ -40,10 +40,7 @@ impl InstructionSet {
     /// The widest one that this processor has.
     #[must_use]
     pub fn widest() -> Self {
-        let found = Self::ALL
-            .into_iter()
-            .rev()
-            .find(|set| set.available().is_ok());
+        let found = Self::ALL.into_iter().rev().find(|set| set.available().is_ok());
         found.unwrap_or(Self::Portable)
     }
 
@@ -53,11 +50,7 @@ impl InstructionSet {
     /// What is missing, for people: "the processor lacks avx512f, avx512vl".
     pub fn available(self) -> Result<(), String> {
         let missing = self.missing();
-        if missing.is_empty() {
-            Ok(())
-        } else {
-            Err(format!("the processor lacks {}", missing.join(", ")))
-        }
+        if missing.is_empty() { Ok(()) } else { Err(format!("the processor lacks {}", missing.join(", "))) }
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -72,8 +65,8 @@ impl InstructionSet {
             Self::Portable => Vec::new(),
             Self::Avx2 => lacking!("avx2", "fma", "bmi1", "bmi2", "lzcnt"),
             Self::Avx512 => lacking!(
-                "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx2", "fma", "bmi1",
-                "bmi2", "lzcnt"
+                "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx2", "fma", "bmi1", "bmi2",
+                "lzcnt"
             ),
         }
     }

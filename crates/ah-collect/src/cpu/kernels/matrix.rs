@@ -28,9 +28,7 @@ pub enum KernelError {
         found: usize,
     },
     /// The rows of an output would overlap.
-    #[error(
-        "an output of {cols} columns needs a row stride of at least {cols}, found {row_stride}"
-    )]
+    #[error("an output of {cols} columns needs a row stride of at least {cols}, found {row_stride}")]
     OverlappingRows {
         /// Columns asked for.
         cols: usize,
@@ -107,13 +105,7 @@ impl<'a> MatRef<'a> {
         col_stride: usize,
     ) -> Result<Self, KernelError> {
         check_span(data.len(), rows, cols, row_stride, col_stride)?;
-        Ok(Self {
-            data,
-            rows,
-            cols,
-            row_stride,
-            col_stride,
-        })
+        Ok(Self { data, rows, cols, row_stride, col_stride })
     }
 
     /// Views `data` as a matrix whose rows follow each other without a gap.
@@ -162,12 +154,7 @@ impl<'a> MatRef<'a> {
     /// If the element lies outside the matrix.
     #[must_use]
     pub fn at(&self, i: usize, j: usize) -> f32 {
-        assert!(
-            i < self.rows && j < self.cols,
-            "({i}, {j}) outside {}×{}",
-            self.rows,
-            self.cols
-        );
+        assert!(i < self.rows && j < self.cols, "({i}, {j}) outside {}×{}", self.rows, self.cols);
         self.data[i * self.row_stride + j * self.col_stride]
     }
 
@@ -188,17 +175,8 @@ impl<'a> MatRef<'a> {
     pub fn block(self, i: usize, j: usize, rows: usize, cols: usize) -> Self {
         let (i, j) = (i.min(self.rows), j.min(self.cols));
         let (rows, cols) = (rows.min(self.rows - i), cols.min(self.cols - j));
-        let start = if rows == 0 || cols == 0 {
-            0
-        } else {
-            i * self.row_stride + j * self.col_stride
-        };
-        Self {
-            data: &self.data[start..],
-            rows,
-            cols,
-            ..self
-        }
+        let start = if rows == 0 || cols == 0 { 0 } else { i * self.row_stride + j * self.col_stride };
+        Self { data: &self.data[start..], rows, cols, ..self }
     }
 
     pub(super) fn as_ptr(&self) -> *const f32 {
@@ -235,12 +213,7 @@ impl<'a> MatMut<'a> {
             return Err(KernelError::OverlappingRows { cols, row_stride });
         }
         check_span(data.len(), rows, cols, row_stride, 1)?;
-        Ok(Self {
-            data,
-            rows,
-            cols,
-            row_stride,
-        })
+        Ok(Self { data, rows, cols, row_stride })
     }
 
     /// Views `data` as a writable matrix whose rows follow each other without a gap.
@@ -314,15 +287,8 @@ impl Tile {
         let (i, j) = (i.min(self.rows), j.min(self.cols));
         let (rows, cols) = (rows.min(self.rows - i), cols.min(self.cols - j));
         // `wrapping_add`: the start of an empty block may lie behind the matrix.
-        let ptr = self
-            .ptr
-            .wrapping_add(i * self.row_stride + j * self.col_stride);
-        Self {
-            ptr,
-            rows,
-            cols,
-            ..self
-        }
+        let ptr = self.ptr.wrapping_add(i * self.row_stride + j * self.col_stride);
+        Self { ptr, rows, cols, ..self }
     }
 
     pub fn transposed(self) -> Self {
@@ -356,10 +322,7 @@ pub(super) fn check_product(a: MatRef, b: MatRef, c: &MatMut) -> Result<(), Kern
     }
     Err(KernelError::ShapeMismatch {
         expected: "m×k · k×n = m×n".to_owned(),
-        found: format!(
-            "{}×{} · {}×{} = {}×{}",
-            a.rows, a.cols, b.rows, b.cols, c.rows, c.cols
-        ),
+        found: format!("{}×{} · {}×{} = {}×{}", a.rows, a.cols, b.rows, b.cols, c.rows, c.cols),
     })
 }
 
@@ -376,10 +339,7 @@ mod tests {
         assert!(MatRef::new(&data, usize::MAX, 2, usize::MAX, 1).is_err());
         assert!(MatRef::new(&[], 0, 4, 4, 1).is_ok());
         let message = MatRef::new(&data, 3, 5, 5, 1).unwrap_err().to_string();
-        assert!(
-            message.contains("needs 15 elements, the slice has 12"),
-            "{message}"
-        );
+        assert!(message.contains("needs 15 elements, the slice has 12"), "{message}");
     }
 
     #[test]
@@ -387,10 +347,7 @@ mod tests {
         let mut data = [0.0; 12];
         assert_eq!(
             MatMut::new(&mut data, 2, 4, 3).unwrap_err(),
-            KernelError::OverlappingRows {
-                cols: 4,
-                row_stride: 3
-            }
+            KernelError::OverlappingRows { cols: 4, row_stride: 3 }
         );
         assert!(MatMut::new(&mut data, 1, 4, 0).is_ok());
     }

@@ -84,11 +84,7 @@ pub(super) unsafe fn store<S: Simd, const MR: usize, const NV: usize>(
                 // SAFETY: row i and vector j lie inside the full tile.
                 unsafe {
                     let to = c.ptr.add(i * c.row_stride + j * S::F32_LANES);
-                    let sum = if accumulate {
-                        s.add_f32s(load::<S>(to), sum)
-                    } else {
-                        sum
-                    };
+                    let sum = if accumulate { s.add_f32s(load::<S>(to), sum) } else { sum };
                     to.cast::<S::f32s>().write_unaligned(sum);
                 }
             }

@@ -87,12 +87,8 @@ impl MatMul {
     #[must_use]
     pub fn choices() -> Vec<Self> {
         use InstructionSet::{Avx2, Avx512, Portable};
-        let blocked = |set, mr, nv, mc, kc, nc| Kernel::Blocked {
-            set,
-            mr,
-            nv,
-            blocking: Blocking { mc, kc, nc },
-        };
+        let blocked =
+            |set, mr, nv, mc, kc, nc| Kernel::Blocked { set, mr, nv, blocking: Blocking { mc, kc, nc } };
         let direct = |set, mr, nv| Kernel::Direct { set, mr, nv };
         let kernels = [
             Kernel::Gemm,
@@ -113,27 +109,19 @@ impl MatMul {
             direct(Avx512, 1, 8),
         ];
         let threads = [Threads::One, Threads::All];
-        kernels
-            .into_iter()
-            .flat_map(|kernel| threads.map(|threads| Self { kernel, threads }))
-            .collect()
+        kernels.into_iter().flat_map(|kernel| threads.map(|threads| Self { kernel, threads })).collect()
     }
 
     /// The choice with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::choices()
-            .into_iter()
-            .find(|choice| choice.name() == name)
+        Self::choices().into_iter().find(|choice| choice.name() == name)
     }
 
     /// The crate `gemm` on all threads: the general-purpose answer, and the fallback.
     #[must_use]
     pub fn fallback() -> Self {
-        Self {
-            kernel: Kernel::Gemm,
-            threads: Threads::All,
-        }
+        Self { kernel: Kernel::Gemm, threads: Threads::All }
     }
 
     /// The stable name, for example `blocked_avx2_MR=6_NR=16_MC=72_KC=256_NC=4080_threads=1`.
@@ -143,12 +131,7 @@ impl MatMul {
         match self.kernel {
             Kernel::Gemm => format!("gemm_threads={threads}"),
             Kernel::MatrixMultiply => format!("matrixmultiply_threads={threads}"),
-            Kernel::Blocked {
-                set,
-                mr,
-                nv,
-                blocking: Blocking { mc, kc, nc },
-            } => {
+            Kernel::Blocked { set, mr, nv, blocking: Blocking { mc, kc, nc } } => {
                 let nr = nv * set.lanes();
                 let set = set.name();
                 format!("blocked_{set}_MR={mr}_NR={nr}_MC={mc}_KC={kc}_NC={nc}_threads={threads}")
@@ -195,11 +178,7 @@ impl MatMul {
         scratch: &mut Scratch,
     ) -> Result<(), KernelError> {
         check_product(a, b, c)?;
-        self.available()
-            .map_err(|reason| KernelError::Unavailable {
-                choice: self.name(),
-                reason,
-            })?;
+        self.available().map_err(|reason| KernelError::Unavailable { choice: self.name(), reason })?;
         if c.rows() == 0 || c.cols() == 0 {
             return Ok(());
         }
@@ -220,44 +199,19 @@ impl MatMul {
         let (rows, cols) = block_shape(c.rows, c.cols, threads);
         let down = c.rows.div_ceil(rows);
         let blocks = down * c.cols.div_ceil(cols);
-        scratch
-            .panels(blocks)
-            .par_iter_mut()
-            .enumerate()
-            .for_each(|(block, panels)| {
-                let (i, j) = (block % down * rows, block / down * cols);
-                let c = c.block(i, j, rows, cols);
-                self.run_block(
-                    a.block(i, 0, rows, a.cols()),
-                    b.block(0, j, b.rows(), cols),
-                    c,
-                    panels,
-                );
-            });
+        scratch.panels(blocks).par_iter_mut().enumerate().for_each(|(block, panels)| {
+            let (i, j) = (block % down * rows, block / down * cols);
+            let c = c.block(i, j, rows, cols);
+            self.run_block(a.block(i, 0, rows, a.cols()), b.block(0, j, b.rows(), cols), c, panels);
+        });
     }
 
     fn run_block(&self, a: MatRef, b: MatRef, c: Tile, panels: &mut Panels) {
         match self.kernel {
             Kernel::Gemm => gemm_crate(a, b, c, Threads::One),
             Kernel::MatrixMultiply => matrixmultiply_crate(a, b, c),
-            Kernel::Blocked {
-                set,
-                mr,
-                nv,
-                blocking,
-            } => {
-                with_tile!(
-                    mr,
-                    nv,
-                    Blocked {
-                        a,
-                        b,
-                        c,
-                        blocking,
-                        panels
-                    }
-                    .run(set)
-                );
+            Kernel::Blocked { set, mr, nv, blocking } => {
+                with_tile!(mr, nv, Blocked { a, b, c, blocking, panels }.run(set));
             }
             Kernel::Direct { set, mr, nv } => {
                 with_tile!(mr, nv, Direct { a, b, c, panels }.run(set));
@@ -273,24 +227,15 @@ fn block_shape(rows: usize, cols: usize, threads: usize) -> (usize, usize) {
     const STEP: usize = 48;
     let shape = |down: usize| {
         let across = threads / down;
-        let part = |size: usize, parts: usize| {
-            size.div_ceil(parts)
-                .next_multiple_of(STEP)
-                .clamp(1, size.max(1))
-        };
+        let part =
+            |size: usize, parts: usize| size.div_ceil(parts).next_multiple_of(STEP).clamp(1, size.max(1));
         (part(rows, down), part(cols, across))
     };
     let cost = |&(r, c): &(usize, usize)| (r * c, r + c);
-    (1..=threads)
-        .map(shape)
-        .min_by_key(cost)
-        .unwrap_or((rows, cols))
+    (1..=threads).map(shape).min_by_key(cost).unwrap_or((rows, cols))
 }
 
-#[expect(
-    clippy::cast_possible_wrap,
-    reason = "a slice has at most isize::MAX bytes"
-)]
+#[expect(clippy::cast_possible_wrap, reason = "a slice has at most isize::MAX bytes")]
 fn gemm_crate(a: MatRef, b: MatRef, c: Tile, threads: Threads) {
     let parallelism = match threads {
         Threads::One => gemm::Parallelism::None,
@@ -323,10 +268,7 @@ fn gemm_crate(a: MatRef, b: MatRef, c: Tile, threads: Threads) {
     }
 }
 
-#[expect(
-    clippy::cast_possible_wrap,
-    reason = "a slice has at most isize::MAX bytes"
-)]
+#[expect(clippy::cast_possible_wrap, reason = "a slice has at most isize::MAX bytes")]
 fn matrixmultiply_crate(a: MatRef, b: MatRef, c: Tile) {
     // SAFETY: as in `gemm_crate`.
     unsafe {
@@ -369,10 +311,7 @@ mod tests {
 
     /// Runs `choice` on random operands in an output with gaps and a guard zone behind it.
     fn check(choice: MatMul, [m, k, n]: [usize; 3], [ta, tb]: [bool; 2], gap: usize, seed: u32) {
-        let (a, b) = (
-            values(seed, (m + gap) * (k + gap)),
-            values(!seed, (k + gap) * (n + gap)),
-        );
+        let (a, b) = (values(seed, (m + gap) * (k + gap)), values(!seed, (k + gap) * (n + gap)));
         let view = |data, rows, cols, transposed| match transposed {
             false => MatRef::new(data, rows, cols, cols + gap, 1).unwrap(),
             true => MatRef::new(data, rows, cols, 1, rows + gap).unwrap(),
@@ -381,27 +320,13 @@ mod tests {
         let stride = n + gap;
         let mut c = vec![GUARD; m * stride + 64];
         let mut view = MatMut::new(&mut c, m, n, stride).unwrap();
-        choice
-            .run(a, b, &mut view, &mut Scratch::default())
-            .unwrap();
+        choice.run(a, b, &mut view, &mut Scratch::default()).unwrap();
 
-        let found: Vec<f32> = c
-            .chunks(stride.max(1))
-            .take(m)
-            .flat_map(|r| r[..n].to_vec())
-            .collect();
+        let found: Vec<f32> = c.chunks(stride.max(1)).take(m).flat_map(|r| r[..n].to_vec()).collect();
         let error = reference::relative_error(&found, &reference::product(a, b));
-        assert!(
-            error < 1e-5,
-            "{}: m={m} k={k} n={n}: {error}",
-            choice.name()
-        );
+        assert!(error < 1e-5, "{}: m={m} k={k} n={n}: {error}", choice.name());
         let outside = |&(at, _): &(usize, &f32)| at >= m * stride || at % stride.max(1) >= n;
-        let touched = c
-            .iter()
-            .enumerate()
-            .filter(outside)
-            .find(|(_, x)| **x != GUARD);
+        let touched = c.iter().enumerate().filter(outside).find(|(_, x)| **x != GUARD);
         assert_eq!(touched, None, "{} wrote outside its output", choice.name());
     }
 
@@ -420,18 +345,8 @@ mod tests {
 
     #[test]
     fn sizes_beyond_one_block_and_empty_ones() {
-        let shapes = [
-            [1, 600, 1],
-            [130, 530, 300],
-            [300, 3, 2100],
-            [5, 0, 7],
-            [0, 5, 7],
-            [1, 1, 70],
-        ];
-        for choice in MatMul::choices()
-            .into_iter()
-            .filter(|c| c.available().is_ok())
-        {
+        let shapes = [[1, 600, 1], [130, 530, 300], [300, 3, 2100], [5, 0, 7], [0, 5, 7], [1, 1, 70]];
+        for choice in MatMul::choices().into_iter().filter(|c| c.available().is_ok()) {
             for shape in shapes {
                 check(choice, shape, [false, false], 0, 7);
                 check(choice, shape, [true, true], 1, 7);
@@ -441,15 +356,9 @@ mod tests {
 
     #[test]
     fn all_threads_of_a_larger_pool_cover_the_output() {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(7)
-            .build()
-            .unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(7).build().unwrap();
         pool.install(|| {
-            for choice in MatMul::choices()
-                .into_iter()
-                .filter(|c| c.available().is_ok())
-            {
+            for choice in MatMul::choices().into_iter().filter(|c| c.available().is_ok()) {
                 check(choice, [101, 33, 203], [false, true], 0, 3);
                 check(choice, [1, 33, 500], [false, false], 0, 3);
             }
@@ -465,10 +374,7 @@ mod tests {
             assert_eq!(MatMul::from_name(&choice.name()), Some(choice));
         }
         assert_eq!(MatMul::from_name("gemm_threads=2"), None);
-        assert_eq!(
-            MatMul::from_name("gemm_threads=all"),
-            Some(MatMul::fallback())
-        );
+        assert_eq!(MatMul::from_name("gemm_threads=all"), Some(MatMul::fallback()));
     }
 
     #[test]
@@ -480,16 +386,8 @@ mod tests {
             };
             let a = MatRef::row_major(&[0.0; 4], 2, 2).unwrap();
             let mut c = MatMut::row_major(&mut data, 2, 2).unwrap();
-            let error = choice
-                .run(a, a, &mut c, &mut Scratch::default())
-                .unwrap_err();
-            assert_eq!(
-                error,
-                KernelError::Unavailable {
-                    choice: choice.name(),
-                    reason
-                }
-            );
+            let error = choice.run(a, a, &mut c, &mut Scratch::default()).unwrap_err();
+            assert_eq!(error, KernelError::Unavailable { choice: choice.name(), reason });
         }
         assert_eq!(data, [GUARD; 4]);
     }
@@ -498,9 +396,7 @@ mod tests {
     fn shapes_that_do_not_fit_are_refused() {
         let (a, mut c) = (MatRef::row_major(&[0.0; 6], 2, 3).unwrap(), [GUARD; 4]);
         let mut c = MatMut::row_major(&mut c, 2, 2).unwrap();
-        let error = MatMul::fallback()
-            .run(a, a, &mut c, &mut Scratch::default())
-            .unwrap_err();
+        let error = MatMul::fallback().run(a, a, &mut c, &mut Scratch::default()).unwrap_err();
         assert!(error.to_string().contains("2×3 · 2×3 = 2×2"), "{error}");
     }
 }

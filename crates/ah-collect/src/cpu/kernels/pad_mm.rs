@@ -48,20 +48,14 @@ impl<'a> Side<'a> {
     /// # Errors
     /// [`KernelError::ShapeMismatch`] if the sizes of `padded` are not those multiples.
     pub fn prepadded(padded: MatRef<'a>, rows: usize, cols: usize) -> Result<Self, KernelError> {
-        let expected = (
-            rows.next_multiple_of(ALIGNMENT),
-            cols.next_multiple_of(ALIGNMENT),
-        );
+        let expected = (rows.next_multiple_of(ALIGNMENT), cols.next_multiple_of(ALIGNMENT));
         if (padded.rows(), padded.cols()) != expected {
             return Err(KernelError::ShapeMismatch {
                 expected: format!("{rows}×{cols} padded to {}×{}", expected.0, expected.1),
                 found: format!("{}×{}", padded.rows(), padded.cols()),
             });
         }
-        Ok(Self {
-            mat: padded.block(0, 0, rows, cols),
-            padded: Some(padded),
-        })
+        Ok(Self { mat: padded.block(0, 0, rows, cols), padded: Some(padded) })
     }
 
     /// The operand without its padding.
@@ -112,13 +106,7 @@ impl PadMm {
     ///
     /// # Errors
     /// [`KernelError::ShapeMismatch`].
-    pub fn run(
-        self,
-        a: Side,
-        b: Side,
-        c: &mut MatMut,
-        scratch: &mut Scratch,
-    ) -> Result<(), KernelError> {
+    pub fn run(self, a: Side, b: Side, c: &mut MatMut, scratch: &mut Scratch) -> Result<(), KernelError> {
         self.run_with(InstructionSet::widest(), a, b, c, scratch)
     }
 
@@ -133,35 +121,19 @@ impl PadMm {
         check_product(a.mat, b.mat, c)?;
         let (panels, [buffer_a, buffer_b, buffer_c]) = scratch.split();
         if self == Self::Orig {
-            set.run(Tiled {
-                a: a.mat,
-                b: b.mat,
-                c: c.tile(),
-                panels,
-            });
+            set.run(Tiled { a: a.mat, b: b.mat, c: c.tile(), panels });
             return Ok(());
         }
-        let [m, k, n] =
-            [c.rows(), a.mat.cols(), c.cols()].map(|size| size.next_multiple_of(ALIGNMENT));
+        let [m, k, n] = [c.rows(), a.mat.cols(), c.cols()].map(|size| size.next_multiple_of(ALIGNMENT));
         let a = a.pad(buffer_a.take(m * k), m, k);
         let b = b.pad(buffer_b.take(k * n), k, n);
         if (m, n) == (c.rows(), c.cols()) && c.row_stride() == n {
-            set.run(Tiled {
-                a,
-                b,
-                c: c.tile(),
-                panels,
-            });
+            set.run(Tiled { a, b, c: c.tile(), panels });
             return Ok(());
         }
         let product = buffer_c.take(m * n);
         let mut padded_c = MatMut::row_major(product, m, n)?;
-        set.run(Tiled {
-            a,
-            b,
-            c: padded_c.tile(),
-            panels,
-        });
+        set.run(Tiled { a, b, c: padded_c.tile(), panels });
         for i in 0..c.rows() {
             let row = c.row_mut(i);
             row.copy_from_slice(&product[i * n..][..row.len()]);
@@ -180,11 +152,7 @@ fn copy_padded(from: MatRef, to: &mut [f32], cols: usize) {
     let data = from.as_slice();
     let (rs, cs) = (from.row_stride(), from.col_stride());
     if cs == 1 {
-        for (i, row) in to
-            .chunks_exact_mut(cols.max(1))
-            .take(from.rows())
-            .enumerate()
-        {
+        for (i, row) in to.chunks_exact_mut(cols.max(1)).take(from.rows()).enumerate() {
             row[..from.cols()].copy_from_slice(&data[i * rs..][..from.cols()]);
         }
         return;
@@ -294,14 +262,8 @@ unsafe fn dot_products<S: Simd>(s: S, a: MatRef, b: MatRef, c: Tile) {
     for i in (0..c.rows).step_by(MR) {
         for j in (0..c.cols).step_by(DOT_COLS) {
             // The last row and column stand in for missing ones, as in `row_band`.
-            let row = |r: usize| {
-                a.as_ptr()
-                    .wrapping_add((i + r).min(c.rows - 1) * a.row_stride())
-            };
-            let col = |q: usize| {
-                b.as_ptr()
-                    .wrapping_add((j + q).min(c.cols - 1) * b.col_stride())
-            };
+            let row = |r: usize| a.as_ptr().wrapping_add((i + r).min(c.rows - 1) * a.row_stride());
+            let col = |q: usize| b.as_ptr().wrapping_add((j + q).min(c.cols - 1) * b.col_stride());
             let rows: [*const f32; MR] = std::array::from_fn(row);
             let cols: [*const f32; DOT_COLS] = std::array::from_fn(col);
             let mut sums = [[s.splat_f32s(0.0); DOT_COLS]; MR];
@@ -345,11 +307,7 @@ mod tests {
         let mut data = vec![0.0; tall * wide];
         for i in 0..rows {
             for j in 0..cols {
-                data[if transposed {
-                    j * tall + i
-                } else {
-                    i * wide + j
-                }] = values[i * cols + j];
+                data[if transposed { j * tall + i } else { i * wide + j }] = values[i * cols + j];
             }
         }
         data
@@ -358,12 +316,8 @@ mod tests {
     fn side(values: &[f32], rows: usize, cols: usize, transposed: bool, ready: bool) -> Side<'_> {
         let [tall, wide] = [rows, cols].map(|size| size.next_multiple_of(ALIGNMENT));
         match (ready, transposed) {
-            (true, false) => {
-                Side::prepadded(MatRef::row_major(values, tall, wide).unwrap(), rows, cols)
-            }
-            (true, true) => {
-                Side::prepadded(MatRef::col_major(values, tall, wide).unwrap(), rows, cols)
-            }
+            (true, false) => Side::prepadded(MatRef::row_major(values, tall, wide).unwrap(), rows, cols),
+            (true, true) => Side::prepadded(MatRef::col_major(values, tall, wide).unwrap(), rows, cols),
             (false, false) => MatRef::new(values, rows, cols, wide, 1).map(Side::new),
             (false, true) => MatRef::new(values, rows, cols, 1, tall).map(Side::new),
         }
@@ -407,14 +361,7 @@ mod tests {
         for choice in PadMm::choices() {
             let mut c = [0.0; 35];
             let mut view = MatMut::row_major(&mut c, 5, 7).unwrap();
-            choice
-                .run(
-                    Side::new(a),
-                    Side::new(b),
-                    &mut view,
-                    &mut Scratch::default(),
-                )
-                .unwrap();
+            choice.run(Side::new(a), Side::new(b), &mut view, &mut Scratch::default()).unwrap();
             let error = reference::relative_error(&c, &reference::product(a, b));
             assert!(error < 1e-5, "{}: {error}", choice.name());
         }
@@ -431,11 +378,7 @@ mod tests {
                 let b = Side::new(MatRef::row_major(&ones, k, n).unwrap());
                 let mut view = MatMut::row_major(&mut c, m, n).unwrap();
                 choice.run(a, b, &mut view, &mut scratch).unwrap();
-                assert!(
-                    c.iter().all(|&x| x == k as f32),
-                    "{} {m}×{k}×{n}",
-                    choice.name()
-                );
+                assert!(c.iter().all(|&x| x == k as f32), "{} {m}×{k}×{n}", choice.name());
             }
         }
     }

@@ -30,11 +30,7 @@ pub fn product(a: MatRef, b: MatRef) -> Vec<f64> {
 pub fn softmax(input: &[f32], cols: usize) -> Vec<f64> {
     let mut output = Vec::with_capacity(input.len());
     for row in input.chunks_exact(cols) {
-        let max = row
-            .iter()
-            .copied()
-            .map(f64::from)
-            .fold(f64::NEG_INFINITY, f64::max);
+        let max = row.iter().copied().map(f64::from).fold(f64::NEG_INFINITY, f64::max);
         let sum: f64 = row.iter().map(|&x| (f64::from(x) - max).exp()).sum();
         output.extend(row.iter().map(|&x| (f64::from(x) - max).exp() / sum));
     }
@@ -48,15 +44,8 @@ pub fn relative_error(found: &[f32], expected: &[f64]) -> f64 {
     if found.len() != expected.len() {
         return f64::NAN;
     }
-    let difference = found
-        .iter()
-        .zip(expected)
-        .map(|(&f, &e)| (f64::from(f) - e).powi(2));
+    let difference = found.iter().zip(expected).map(|(&f, &e)| (f64::from(f) - e).powi(2));
     let norm = expected.iter().map(|e| e * e).sum::<f64>().sqrt();
     let distance = difference.sum::<f64>().sqrt();
-    if norm == 0.0 {
-        distance
-    } else {
-        distance / norm
-    }
+    if norm == 0.0 { distance } else { distance / norm }
 }

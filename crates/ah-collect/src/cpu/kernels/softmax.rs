@@ -52,19 +52,13 @@ impl Softmax {
     /// The choice with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::choices()
-            .into_iter()
-            .find(|choice| choice.name() == name)
+        Self::choices().into_iter().find(|choice| choice.name() == name)
     }
 
     /// The textbook form in portable code on one thread: runs everywhere.
     #[must_use]
     pub fn fallback() -> Self {
-        Self {
-            form: Form::ThreePass,
-            set: InstructionSet::Portable,
-            threads: Threads::One,
-        }
+        Self { form: Form::ThreePass, set: InstructionSet::Portable, threads: Threads::One }
     }
 
     /// The stable name, for example `online_avx2_threads=all`.
@@ -110,40 +104,26 @@ impl Softmax {
         cols: usize,
         output: &mut [f32],
     ) -> Result<(), KernelError> {
-        let fits = rows
-            .checked_mul(cols)
-            .is_some_and(|n| input.len() == n && output.len() == n);
+        let fits = rows.checked_mul(cols).is_some_and(|n| input.len() == n && output.len() == n);
         if !fits {
             return Err(KernelError::ShapeMismatch {
                 expected: format!("input and output of {rows}×{cols} elements"),
                 found: format!("{} and {}", input.len(), output.len()),
             });
         }
-        self.available()
-            .map_err(|reason| KernelError::Unavailable {
-                choice: self.name(),
-                reason,
-            })?;
+        self.available().map_err(|reason| KernelError::Unavailable { choice: self.name(), reason })?;
         if input.is_empty() {
             return Ok(());
         }
         let threads = self.threads.count().min(rows);
         let part = rows.div_ceil(threads) * cols;
         let run = |(input, output): (&[f32], &mut [f32])| {
-            self.set.run(Rows {
-                form: self.form,
-                input,
-                output,
-                cols,
-            });
+            self.set.run(Rows { form: self.form, input, output, cols });
         };
         if threads == 1 {
             run((input, output));
         } else {
-            input
-                .par_chunks(part)
-                .zip(output.par_chunks_mut(part))
-                .for_each(run);
+            input.par_chunks(part).zip(output.par_chunks_mut(part)).for_each(run);
         }
         Ok(())
     }
@@ -163,10 +143,7 @@ impl WithSimd for Rows<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, s: S) {
         let mut buffer = AlignedBuffer::default();
-        let rows = self
-            .input
-            .chunks_exact(self.cols)
-            .zip(self.output.chunks_exact_mut(self.cols));
+        let rows = self.input.chunks_exact(self.cols).zip(self.output.chunks_exact_mut(self.cols));
         for (x, y) in rows {
             match self.form {
                 Form::ThreePass => three_pass(s, x, y),
@@ -322,9 +299,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn available() -> impl Iterator<Item = Softmax> {
-        Softmax::choices()
-            .into_iter()
-            .filter(|choice| choice.available().is_ok())
+        Softmax::choices().into_iter().filter(|choice| choice.available().is_ok())
     }
 
     proptest! {
@@ -354,27 +329,14 @@ mod tests {
                 let mut row = vec![f32::NEG_INFINITY; cols];
                 let mut output = vec![0.0; cols];
                 choice.run(&row, 1, cols, &mut output).unwrap();
-                assert!(
-                    output.iter().all(|x| x.is_nan()),
-                    "{}: all −∞",
-                    choice.name()
-                );
+                assert!(output.iter().all(|x| x.is_nan()), "{}: all −∞", choice.name());
                 row[cols - 1] = 2.0;
                 choice.run(&row, 1, cols, &mut output).unwrap();
-                assert_eq!(
-                    (output[0], output[cols - 1]),
-                    (0.0, 1.0),
-                    "{}",
-                    choice.name()
-                );
+                assert_eq!((output[0], output[cols - 1]), (0.0, 1.0), "{}", choice.name());
                 for poison in [f32::NAN, f32::INFINITY] {
                     row[0] = poison;
                     choice.run(&row, 1, cols, &mut output).unwrap();
-                    assert!(
-                        output.iter().any(|x| x.is_nan()),
-                        "{}: {poison}",
-                        choice.name()
-                    );
+                    assert!(output.iter().any(|x| x.is_nan()), "{}: {poison}", choice.name());
                 }
             }
         }

@@ -1,0 +1,40 @@
+# The names of PyTorch's AutoHeuristic pipeline: collect, train, use.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+# The pipeline's working folder; nothing outside it is written.
+PIPELINE := target/pipeline
+# Inputs to learn from and fresh inputs to be judged on; seconds are upper limits.
+SAMPLES ?= 600
+SECONDS_TO_COLLECT ?= 70
+FRESH ?= 24
+SEED ?= 1
+BACKEND ?= auto
+
+.PHONY: help setup pipeline test lint bench check-generated docs
+
+help: ## This list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
+
+setup: ## Fetch the dependencies and build the tools
+	cargo build --release --bins
+
+pipeline: setup ## Measure, learn, generate, compile and consult a heuristic for pad_mm (about two minutes)
+	scripts/pipeline.sh $(PIPELINE) --samples $(SAMPLES) --seconds $(SECONDS_TO_COLLECT) --fresh $(FRESH) --seed $(SEED) --backend $(BACKEND)
+
+test: lint ## Formats, lints and tests everything; CI runs exactly this
+	cargo test --workspace --quiet
+
+lint: ## Formats and lints, warnings denied
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+
+bench: ## Speed and memory, beside peers where they are installed
+	cargo bench --workspace
+
+check-generated: ## Prove that generated/ follows byte for byte from data/
+	scripts/generate.sh --check
+
+docs: ## The API's documentation (the book is docs/)
+	cargo doc --workspace --no-deps

@@ -1,0 +1,38 @@
+//! Where heuristics are found: those that registered themselves, in the order in which they did.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::heuristic::Heuristic;
+
+static HEURISTICS: RwLock<Vec<Arc<dyn Heuristic>>> = RwLock::new(Vec::new());
+/// Counts changes, so that a decision point sees with one load that it must look again.
+static GENERATION: AtomicU64 = AtomicU64::new(0);
+
+/// Makes a heuristic known to every decision point of this program, those that exist already too.
+///
+/// A generated crate's `register()` calls this. Registering a name again for the same
+/// optimization replaces what was there and keeps its place.
+pub fn register(heuristic: impl Heuristic + 'static) {
+    let heuristic: Arc<dyn Heuristic> = Arc::new(heuristic);
+    let mut known = HEURISTICS.write().unwrap_or_else(PoisonError::into_inner);
+    let same = |h: &&mut Arc<dyn Heuristic>| {
+        h.name() == heuristic.name() && h.optimization() == heuristic.optimization()
+    };
+    match known.iter_mut().find(same) {
+        Some(place) => *place = heuristic,
+        None => known.push(heuristic),
+    }
+    GENERATION.fetch_add(1, Ordering::Release);
+}
+
+/// The heuristics for this optimization, in order.
+#[must_use]
+pub fn registered(optimization: &str) -> Vec<Arc<dyn Heuristic>> {
+    let known = HEURISTICS.read().unwrap_or_else(PoisonError::into_inner);
+    known.iter().filter(|h| h.optimization() == optimization).cloned().collect()
+}
+
+pub(crate) fn generation() -> u64 {
+    GENERATION.load(Ordering::Acquire)
+}

@@ -1,0 +1,228 @@
+//! A decision point answers with the heuristic's choice, or with the fallback and the true reason.
+
+mod common;
+
+use ah_runtime::ah_types::device::Cuda;
+use ah_runtime::{AutoHeuristic, Builder, Environment, LoadedModel, Mode, Reason, SetupError, Unsure};
+use ah_types::{Context, Device, Outcome, Scalar, log};
+use common::pad_mm;
+
+/// The features stand in another order than the model's.
+fn builder() -> Builder {
+    AutoHeuristic::builder("pad_mm")
+        .choices(["stream", "pad", "orig"])
+        .fallback("orig")
+        .categorical("dtype")
+        .numerical("k")
+        .numerical("m")
+        .numerical("unused")
+        .environment(Environment::default())
+}
+
+fn consulting() -> AutoHeuristic {
+    builder().heuristic(LoadedModel::from(pad_mm("Test", None))).build().unwrap()
+}
+
+fn values(dtype: &str, k: f64, m: f64) -> [Scalar<'_>; 4] {
+    [dtype.into(), k.into(), m.into(), 0.into()]
+}
+
+#[test]
+fn chooses_by_name_whatever_the_order_of_features_and_choices() {
+    let auto = consulting();
+    let answer = auto.choose(&values("float32", 101.0, 64.0));
+    assert_eq!((answer.choice, answer.index, answer.fallback), ("pad", 1, None));
+    let answer = auto.choose(&values("float32", 100.0, 64.0));
+    assert_eq!((answer.choice, answer.index, answer.fallback), ("orig", 2, None));
+    assert!(answer.is_learned());
+}
+
+#[test]
+fn a_context_by_name_answers_the_same() {
+    let auto = consulting();
+    let context = Context::new().with("m", 64).with("k", 101).with("dtype", "float32").with("unused", 0);
+    assert_eq!(auto.choose_for(&context), auto.choose(&values("float32", 101.0, 64.0)));
+    let without = Context::new().with("m", 64).with("dtype", "float32");
+    assert_eq!(auto.choose_for(&without).fallback, Some(Reason::Unsure(Unsure::Undefined(1))));
+}
+
+#[test]
+fn declines_with_the_true_reason() {
+    let auto = consulting();
+    let reason = |dtype, k, m| auto.choose(&values(dtype, k, m)).fallback.unwrap();
+    assert_eq!(reason("float64", 101.0, 64.0), Reason::Unsure(Unsure::LowConfidence));
+    assert_eq!(reason("int8", 101.0, 64.0), Reason::Unsure(Unsure::UnknownCategory(2)));
+    assert_eq!(reason("float32", f64::NAN, 64.0), Reason::Unsure(Unsure::Undefined(1)));
+    assert_eq!(reason("float32", 101.0, 7.0), Reason::Unsure(Unsure::Precondition));
+    assert_eq!(auto.choose(&[]).fallback, Some(Reason::Unsure(Unsure::Precondition)));
+    let only_orig = auto.choose_among(&values("float32", 101.0, 64.0), &|_| false);
+    assert_eq!((only_orig.choice, only_orig.fallback), ("orig", Some(Reason::NotAvailable)));
+    let unsure = Unsure::UnknownCategory(2);
+    let model = LoadedModel::from(pad_mm("Test", None));
+    assert_eq!(unsure.explain(&model), "the feature \"dtype\" has a category that training never saw");
+}
+
+#[test]
+fn takes_the_next_choice_that_is_available() {
+    let auto = consulting();
+    let answer = auto.choose_among(&values("float32", 101.0, 64.0), &|choice| choice != 1);
+    assert_eq!((answer.choice, answer.fallback), ("stream", None));
+}
+
+#[test]
+fn the_environment_decides_who_consults() {
+    let with = |vars: &[(&str, &str)]| {
+        let vars: Vec<(String, String)> =
+            vars.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let environment = Environment::read(|name| {
+            vars.iter().find(|(n, _)| n == name).map(|(_, value)| value.clone().into())
+        });
+        let model = LoadedModel::from(pad_mm("Test", None));
+        let auto = builder().environment(environment).heuristic(model).build().unwrap();
+        auto.choose(&values("float32", 101.0, 64.0)).fallback
+    };
+    assert_eq!(with(&[]), None);
+    assert_eq!(with(&[("AUTOHEURISTIC_USE", "mm, pad_mm")]), None);
+    assert_eq!(with(&[("AUTOHEURISTIC_USE", "mm")]), Some(Reason::NotEnabled));
+    assert_eq!(with(&[("AUTOHEURISTIC_USE", "")]), Some(Reason::NotEnabled));
+    assert_eq!(
+        with(&[("AUTOHEURISTIC_USE", "pad_mm"), ("AUTOHEURISTIC_COLLECT", "pad_mm")]),
+        Some(Reason::Collecting)
+    );
+}
+
+#[test]
+fn the_first_heuristic_for_this_device_and_domain_answers() {
+    let gpu = |name: &str| {
+        Device::Cuda(Cuda {
+            name: name.to_owned(),
+            capability: (9, 0),
+            multiprocessors: 132,
+            shared_memory: 232_448,
+            l2: 0,
+            memory: 0,
+            clock_khz: 0,
+            memory_clock_khz: 0,
+            driver: String::new(),
+            runtime: String::new(),
+        })
+    };
+    let on = |device: Device| {
+        builder()
+            .heuristic(LoadedModel::from(pad_mm("ForH100", Some(&gpu("NVIDIA H100")))))
+            .heuristic(LoadedModel::from(pad_mm("ForH200", Some(&gpu("NVIDIA H200")))))
+            .device(device)
+            .build()
+            .unwrap()
+    };
+    let h200 = on(gpu("NVIDIA H200"));
+    assert_eq!(h200.choose(&values("float32", 101.0, 64.0)).fallback, None);
+    assert_eq!(
+        h200.explain(),
+        "pad_mm: consults; fallback orig\n  ForH200 serves\n  ForH100 does not: learned on another GPU: \"NVIDIA H100\", here \"NVIDIA H200\""
+    );
+    let a100 = on(gpu("NVIDIA A100"));
+    assert_eq!(a100.choose(&values("float32", 101.0, 64.0)).fallback, Some(Reason::Guard));
+    let none = builder().build().unwrap();
+    assert_eq!(none.choose(&values("float32", 101.0, 64.0)).fallback, Some(Reason::NoHeuristic));
+}
+
+#[test]
+fn its_own_precondition_counts_first() {
+    let model = || LoadedModel::from(pad_mm("Test", None));
+    let by_expression =
+        builder().derived("mk", "m * k").precondition("mk > 10000").heuristic(model()).build().unwrap();
+    let by_function =
+        builder().precondition_fn(|v| v[2].number() > Some(100.0)).heuristic(model()).build().unwrap();
+    for auto in [by_expression, by_function] {
+        assert_eq!(auto.choose(&values("float32", 101.0, 64.0)).fallback, Some(Reason::Precondition));
+        assert_eq!(auto.choose(&values("float32", 101.0, 640.0)).fallback, None);
+    }
+}
+
+#[test]
+fn top_k_ranks_and_always_includes() {
+    let model = LoadedModel::from(pad_mm("Test", None));
+    let auto = builder().always_include("orig").heuristic(model).build().unwrap();
+    let top = |dtype, k, available: &dyn Fn(usize) -> bool| {
+        auto.top_k(&values(dtype, 101.0, 64.0), k, available).map(|names| names.join(" "))
+    };
+    assert_eq!(top("float32", 1, &|_| true).unwrap(), "pad orig");
+    assert_eq!(top("float32", 2, &|_| true).unwrap(), "pad stream orig");
+    assert_eq!(top("float32", 3, &|_| true).unwrap(), "pad stream orig");
+    assert_eq!(top("float32", 2, &|choice| choice != 1).unwrap(), "stream orig");
+    // Unsure which one is best, it still knows which ones to try.
+    assert_eq!(top("float64", 2, &|_| true).unwrap(), "pad orig");
+    assert_eq!(top("int8", 2, &|_| true), Err(Reason::Unsure(Unsure::UnknownCategory(2))));
+    assert_eq!(top("float32", 2, &|_| false), Err(Reason::NotAvailable));
+}
+
+#[test]
+fn collecting_appends_a_log_that_training_reads_and_takes_the_fallback() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("logs/pad_mm.txt");
+    let auto = builder().mode(Mode::Collect).log(&path).build().unwrap();
+    let mut asked = Vec::new();
+    let answer = auto.choose_or_collect(&values("float32", 101.0, 64.0), |choice| {
+        asked.push(choice.to_owned());
+        match choice {
+            "stream" => Outcome::skipped("no such instructions"),
+            "pad" => Outcome::Measured { feedback: vec![0.5, 0.25] },
+            _ => Outcome::failed("wrong result"),
+        }
+    });
+    assert_eq!((answer.choice, answer.fallback), ("orig", Some(Reason::Collecting)));
+    assert_eq!(asked, ["stream", "pad", "orig"]);
+    let measured = || Outcome::Measured { feedback: vec![2.0] };
+    assert!(auto.record_timings(&values("float32", 5.0, 64.0), [("pad", measured())]).unwrap());
+    let unknown = auto.record_timings(&values("float32", 5.0, 64.0), [("nope", measured())]);
+    assert!(
+        unknown
+            .unwrap_err()
+            .to_string()
+            .contains("\"nope\" is none of the decision point's: stream, pad, orig")
+    );
+    let undefined = auto.record_timings(&values("float32", f64::NAN, 64.0), [("pad", measured())]);
+    assert!(undefined.unwrap_err().to_string().contains("\"k\""));
+
+    let read = log::read(&[&path]).unwrap();
+    assert_eq!(read.metadata.name, "pad_mm");
+    let inputs: Vec<&str> = read.inputs.iter().map(|i| &*i.text).collect();
+    assert_eq!(inputs, ["float32,101,64,0", "float32,5,64,0"]);
+    assert_eq!(
+        std::fs::read_to_string(&path).unwrap().lines().skip(1).collect::<Vec<_>>(),
+        [
+            "dtype,k,m,unused,choice,feedback",
+            "float32,101,64,0,pad,0.5",
+            "float32,101,64,0,pad,0.25",
+            "float32,101,64,0,orig,inf",
+            "float32,5,64,0,pad,2",
+        ]
+    );
+    // Without collecting nothing is recorded.
+    let path = folder.path().join("none.txt");
+    let auto = builder().mode(Mode::Consult).log(&path).build().unwrap();
+    assert!(!auto.record_timings(&values("float32", 5.0, 64.0), [("pad", measured())]).unwrap());
+    assert!(!path.exists());
+}
+
+#[test]
+fn setting_up_says_what_does_not_fit() {
+    let fails = |builder: Builder, expected: &str| {
+        let error = builder.build().unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    fails(AutoHeuristic::builder("x"), "one or more choices");
+    fails(AutoHeuristic::builder("x").choices(["a", "a"]), "distinct names");
+    fails(AutoHeuristic::builder("x").choices(["a"]).fallback("b"), "\"b\" is not among the choices a");
+    fails(AutoHeuristic::builder("x").choices(["a"]).always_include("b"), "\"b\"");
+    fails(builder().numerical("k"), "\"k\" stands twice");
+    fails(builder().precondition("m +"), "precondition: ");
+    fails(builder().precondition("m + 1"), "a truth value");
+    fails(builder().precondition("q > 1"), "\"q\"");
+    fails(builder().derived("d", "q"), "derived feature \"d\"");
+    fails(builder().model("/no/such/model.json"), "/no/such/model.json");
+    let other =
+        AutoHeuristic::builder("mm").choices(["a"]).heuristic(LoadedModel::from(pad_mm("Test", None)));
+    assert!(matches!(other.build(), Err(SetupError::OtherOptimization { .. })));
+}

@@ -1,0 +1,169 @@
+//! The expression language: what must always hold, and what people read when it goes wrong.
+
+use ah_types::expr::{self, BinaryOp, Expr, Function, Type, UnaryOp};
+use ah_types::{Derived, DerivedError, Feature, Features, Row, Scalar, Schema, Value};
+use proptest::prelude::*;
+
+fn schema() -> Schema {
+    let features = ["m", "k", "n"].map(Feature::numerical).into_iter();
+    Schema::new(features.chain(["dtype", "odd name"].map(Feature::categorical))).unwrap()
+}
+
+fn row(m: f64, k: f64, n: f64, dtype: &str) -> Vec<Value> {
+    vec![m.into(), k.into(), n.into(), dtype.into(), "x".into()]
+}
+
+fn eval(source: &str, values: &[Value]) -> Option<String> {
+    let typed = expr::parse(source).unwrap().resolve(&schema()).unwrap();
+    typed.eval(values).map(|s| s.to_value().to_string())
+}
+
+#[test]
+fn computes_as_documented() {
+    let values = row(7.0, 2048.0, 1.0, "torch.bfloat16");
+    for (source, expected) in [
+        ("m * k + 1", Some("14337")),
+        ("-m % 4", Some("1")),
+        ("m % -4", Some("-1")),
+        ("2 - 1 - 1", Some("0")),
+        ("m / (n - 1)", None),
+        ("m % (n - 1)", None),
+        ("n == 1 or m / (n - 1) > 0", Some("True")),
+        ("n != 1 and m / (n - 1) > 0", Some("False")),
+        ("if n == 1 then 5 else m / (n - 1)", Some("5")),
+        ("k > m * 256 and dtype == \"torch.bfloat16\"", Some("True")),
+        ("`odd name` != \"x\"", Some("False")),
+        ("min(m, k, n) + max(m, k, n)", Some("2049")),
+        ("ceil(m / 2) * floor(m / 2)", Some("12")),
+        ("ctz(k) + ctz(0) + ctz(m)", Some("75")),
+        ("ctz(m / 2)", None),
+        ("log2(k)", Some("11")),
+        ("log2(n - 1)", None),
+        ("not m == 7", Some("False")),
+        ("abs(-m)", Some("7")),
+    ] {
+        assert_eq!(eval(source, &values).as_deref(), expected, "{source}");
+    }
+    let undefined = row(f64::NAN, 1.0, 1.0, "x");
+    assert_eq!(eval("m > 0", &undefined), None, "NaN compares with nothing");
+    assert_eq!(eval("min(k, m)", &undefined), None);
+}
+
+#[test]
+fn messages_name_the_place() {
+    let message = |source: &str| match expr::parse(source) {
+        Err(e) => e.to_string(),
+        Ok(e) => e.resolve(&schema()).map_or_else(|e| e.to_string(), |t| format!("{:?}", t.ty())),
+    };
+    let lines: Vec<String> = [
+        "m +",
+        "m ** k",
+        "(m",
+        "min(m)",
+        "a < b < c",
+        "\"open",
+        "m + dtype",
+        "q * 2",
+        "if m then 1 else 2",
+        "m & k",
+    ]
+    .iter()
+    .map(|s| message(s))
+    .collect();
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn nesting_cannot_overflow_the_stack() {
+    for source in [
+        "(".repeat(100_000),
+        "-".repeat(100_000),
+        "not ".repeat(100_000),
+        "m+".repeat(100_000),
+        "if m ".repeat(9999),
+    ] {
+        assert!(expr::parse(&source).is_err());
+    }
+    let long = vec!["m"; 300].join(" + ");
+    assert_eq!(eval(&long, &row(1.0, 0.0, 0.0, "")).as_deref(), Some("300"));
+}
+
+#[test]
+fn derived_features_cannot_multiply_for_ever() {
+    let mut derived = vec![Derived { name: "d0".into(), expression: "m + m".into() }];
+    for i in 1..40 {
+        derived.push(Derived { name: format!("d{i}"), expression: format!("d{} + d{}", i - 1, i - 1) });
+    }
+    assert!(matches!(Features::new(schema(), &derived), Err(DerivedError::TooCostly { .. })));
+}
+
+fn any_expr() -> impl Strategy<Value = Expr> {
+    let leaf = prop_oneof![
+        any::<f64>().prop_filter("numbers are finite", |x| x.is_finite()).prop_map(Expr::Number),
+        any::<bool>().prop_map(Expr::Bool),
+        ".{0,6}".prop_map(Expr::Text),
+        "[a-z_]{1,4}|.{1,5}".prop_map(Expr::Feature),
+    ];
+    leaf.prop_recursive(6, 40, 3, |inner| {
+        let boxed = || inner.clone().prop_map(Box::new);
+        use BinaryOp::{Add, And, Div, Eq, Ge, Gt, Le, Lt, Mul, Ne, Or, Rem, Sub};
+        let op = prop::sample::select(vec![Or, And, Eq, Ne, Lt, Le, Gt, Ge, Add, Sub, Mul, Div, Rem]);
+        prop_oneof![
+            (prop::sample::select(vec![UnaryOp::Neg, UnaryOp::Not]), boxed())
+                .prop_map(|(o, a)| Expr::Unary(o, a)),
+            (op, boxed(), boxed()).prop_map(|(o, a, b)| Expr::Binary(o, a, b)),
+            (boxed(), boxed(), boxed()).prop_map(|(c, a, b)| Expr::If(c, a, b)),
+            (prop::sample::select(Function::ALL.to_vec()), prop::collection::vec(inner.clone(), 2..4))
+                .prop_map(|(f, mut args)| {
+                    args.truncate(if f.is_variadic() { 3 } else { 1 });
+                    Expr::Call(f, args)
+                }),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn printing_then_parsing_gives_the_same_tree(expr in any_expr()) {
+        let text = expr.to_string();
+        prop_assert_eq!(expr::parse(&text).map_err(|e| e.to_string()), Ok(expr), "{}", text);
+    }
+
+    #[test]
+    fn parsing_never_panics(text in ".{0,80}") {
+        let _ = expr::parse(&text);
+    }
+
+    #[test]
+    fn what_is_well_typed_evaluates_to_its_type_or_is_undefined(expr in any_expr(), m in any::<f64>(), k in any::<f64>()) {
+        if let Ok(typed) = expr.resolve(&schema()) {
+            match typed.eval(row(m, k, 3.0, "d").as_slice()) {
+                None => {}
+                Some(Scalar::Number(x)) => prop_assert!(typed.ty() == Type::Number && !x.is_nan()),
+                Some(Scalar::Bool(_)) => prop_assert_eq!(typed.ty(), Type::Bool),
+                Some(Scalar::Category(_)) => prop_assert_eq!(typed.ty(), Type::Category),
+            }
+        }
+    }
+
+    #[test]
+    fn modulo_is_pythons(a in -1000_i64..1000, b in -50_i64..50) {
+        #[allow(clippy::cast_precision_loss)]
+        let r = expr::modulo(a as f64, b as f64);
+        #[allow(clippy::cast_precision_loss)]
+        let expected = (b != 0).then(|| (a.rem_euclid(b.abs()) + if b < 0 && a.rem_euclid(b.abs()) != 0 { b } else { 0 }) as f64);
+        prop_assert_eq!(r, expected);
+    }
+}
+
+#[test]
+fn rows_compute_derived_features_when_asked() {
+    let derived = [
+        Derived { name: "k/n".into(), expression: "k / n".into() },
+        Derived { name: "twice".into(), expression: "`k/n` * 2".into() },
+    ];
+    let features = Features::new(schema(), &derived).unwrap();
+    let twice = features.all().slot("twice").unwrap();
+    assert_eq!(features.row(&row(1.0, 6.0, 3.0, "d")).scalar(twice), Some(Scalar::Number(4.0)));
+    assert_eq!(features.row(&row(1.0, 6.0, 0.0, "d")).scalar(twice), None);
+}

@@ -1,0 +1,146 @@
+//! Who may import whom (`docs/architecture.md`, "Who may import whom"), read off `cargo metadata`
+//! and the sources.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, PackageId};
+
+const OURS: [&str; 5] = ["ah-types", "ah-collect", "ah-train", "ah-codegen", "ah-runtime"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn metadata() -> Metadata {
+    MetadataCommand::new().manifest_path(root().join("Cargo.toml")).exec().expect("cargo metadata")
+}
+
+/// Direct dependencies that are linked (not those of tests and builds), by crate.
+fn direct(metadata: &Metadata) -> BTreeMap<String, BTreeSet<String>> {
+    let normal = |p: &cargo_metadata::Package| {
+        p.dependencies.iter().filter(|d| d.kind == DependencyKind::Normal).map(|d| d.name.clone()).collect()
+    };
+    metadata.workspace_packages().into_iter().map(|p| (p.name.to_string(), normal(p))).collect()
+}
+
+/// Everything that is linked into `name`.
+fn linked(metadata: &Metadata, name: &str) -> BTreeSet<String> {
+    let resolve = metadata.resolve.as_ref().expect("a resolved graph");
+    let by_id: BTreeMap<&PackageId, _> = resolve.nodes.iter().map(|n| (&n.id, n)).collect();
+    let package = |id: &PackageId| metadata.packages.iter().find(|p| p.id == *id).expect("a package");
+    let start = metadata.packages.iter().find(|p| p.name.as_str() == name).expect("a workspace package");
+    let (mut seen, mut todo) = (BTreeSet::new(), vec![&start.id]);
+    while let Some(id) = todo.pop() {
+        for dep in &by_id[id].deps {
+            let normal = dep.dep_kinds.iter().any(|k| k.kind == DependencyKind::Normal);
+            if normal && seen.insert(package(&dep.pkg).name.to_string()) {
+                todo.push(&dep.pkg);
+            }
+        }
+    }
+    seen
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// The files under `crates/NAME/src` whose code (not comments) names `word`, as paths below `src`.
+fn files_naming(name: &str, word: &str) -> Vec<String> {
+    let src = root().join("crates").join(name).join("src");
+    let mut files = Vec::new();
+    sources(&src, &mut files);
+    assert!(!files.is_empty(), "no sources under {}", src.display());
+    let names = |path: &PathBuf| {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let code = |l: &&str| !l.trim_start().starts_with("//");
+        text.lines().filter(code).any(|l| l.contains(word))
+    };
+    let below = |p: PathBuf| p.strip_prefix(&src).unwrap_or(&p).display().to_string();
+    files.into_iter().filter(names).map(below).collect()
+}
+
+#[test]
+fn crates_import_only_what_the_design_allows() {
+    let metadata = metadata();
+    let direct = direct(&metadata);
+    assert_eq!(direct.keys().map(String::as_str).collect::<BTreeSet<_>>(), OURS.into_iter().collect());
+    let allowed: BTreeMap<&str, &[&str]> = [
+        ("ah-types", &[][..]),
+        ("ah-collect", &["ah-types"][..]),
+        ("ah-train", &["ah-types", "ah-codegen"][..]),
+        ("ah-codegen", &["ah-types"][..]),
+        ("ah-runtime", &["ah-types"][..]),
+    ]
+    .into();
+    for (name, dependencies) in &direct {
+        let ours: Vec<&str> = dependencies.iter().map(String::as_str).filter(|d| OURS.contains(d)).collect();
+        let extra: Vec<_> = ours.iter().filter(|d| !allowed[name.as_str()].contains(d)).collect();
+        assert!(extra.is_empty(), "{name} must not import {extra:?}");
+    }
+}
+
+#[test]
+fn types_and_runtime_stay_light() {
+    let metadata = metadata();
+    for name in ["ah-types", "ah-runtime"] {
+        let linked = linked(&metadata, name);
+        for heavy in ["clap", "clap_builder", "cudarc", "linfa", "linfa-trees", "ndarray", "tera", "rayon"] {
+            assert!(!linked.contains(heavy), "{name} links {heavy}");
+        }
+    }
+}
+
+#[test]
+fn only_the_device_modules_touch_cuda() {
+    for name in OURS {
+        for word in ["cudarc", "nvml_wrapper"] {
+            let outside: Vec<_> = files_naming(name, word)
+                .into_iter()
+                .filter(|f| name != "ah-collect" || !f.starts_with("cuda/"))
+                .collect();
+            assert!(outside.is_empty(), "{name} names {word} in {outside:?}");
+        }
+    }
+}
+
+#[test]
+fn command_lines_stay_in_binaries() {
+    for name in OURS {
+        for word in ["clap::", "anyhow::", "miette::"] {
+            let outside: Vec<_> = files_naming(name, word)
+                .into_iter()
+                .filter(|f| {
+                    f != "main.rs" && f != "cli.rs" && !f.starts_with("bin/") && !f.starts_with("cli/")
+                })
+                .collect();
+            assert!(outside.is_empty(), "{name} names {word} in {outside:?}");
+        }
+    }
+}
+
+#[test]
+fn only_the_binary_of_train_calls_codegen() {
+    let outside: Vec<_> =
+        files_naming("ah-train", "ah_codegen").into_iter().filter(|f| f != "main.rs").collect();
+    assert!(outside.is_empty(), "ah-train names ah_codegen in {outside:?}");
+}
+
+#[test]
+fn no_tool_imports_a_generated_crate() {
+    for package in metadata().workspace_packages() {
+        for dependency in &package.dependencies {
+            let generated =
+                dependency.path.as_ref().is_some_and(|p| p.components().any(|c| c.as_str() == "generated"));
+            assert!(!generated, "{} imports {}", package.name, dependency.name);
+        }
+    }
+}

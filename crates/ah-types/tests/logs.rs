@@ -1,0 +1,223 @@
+//! Reading and writing logs: what PyTorch writes, what we write, and what goes wrong.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use ah_types::log::{self, Collection, LogWriter, Metadata, ReadOptions};
+use ah_types::timing::TimingPolicy;
+use ah_types::{Context, Device, Feature, LogError, Schema};
+use proptest::prelude::*;
+
+const HEAD: &str = r#"{"shared_memory": 166912, "device_capa": [8, 0], "name": "toy", "numerical_features": ["m", "k"], "categorical_features": ["dtype"]}"#;
+
+fn write(folder: &Path, text: &str) -> PathBuf {
+    let path = folder.join("train.txt");
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn schema() -> Schema {
+    Schema::new([Feature::numerical("m"), Feature::categorical("dtype"), Feature::numerical("k")]).unwrap()
+}
+
+fn metadata(seed: u64) -> Metadata {
+    let collection = Collection {
+        format: 1,
+        device: Device::this_cpu(),
+        timing: TimingPolicy::default(),
+        seed,
+        tool: "test 1".into(),
+    };
+    Metadata::new("toy", &schema(), vec!["a".into(), "b,\"c\"".into()], collection)
+}
+
+#[test]
+fn reads_what_pytorch_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    // The header's order is not the metadata's; there is a blank line, a failure and an unmeasured choice.
+    let text = format!(
+        "{HEAD}\nm,dtype,k,choice,feedback\n1,x,2,b,0.5\n\n1,x,2,a,inf\n3,y,4,b,0.25\n1,x,2,b,0.75\n"
+    );
+    let log = log::read(&[write(folder.path(), &text)]).unwrap();
+    assert_eq!(log.choices, ["a", "b"]);
+    assert_eq!(log.dirt.blank_lines, 1);
+    assert_eq!(log.inputs.len(), 2);
+    assert_eq!(&*log.inputs[0].text, "1,x,2");
+    assert_eq!(log.context(1).to_string(), "m=3 dtype=y k=4");
+    let samples: Vec<_> =
+        log.samples.iter().map(|s| (s.input, log.choice_name(s.choice), s.feedback)).collect();
+    assert_eq!(samples, [(0, "b", 0.5), (0, "a", f64::INFINITY), (1, "b", 0.25), (0, "b", 0.75)]);
+}
+
+#[test]
+fn other_orders_of_columns_and_gzip_give_the_same_inputs() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = write(folder.path(), &format!("{HEAD}\nm,dtype,k,choice,feedback\n1,x,2,b,0.5\n"));
+    let b = folder.path().join("other.gz");
+    let mut gz =
+        flate2::write::GzEncoder::new(std::fs::File::create(&b).unwrap(), flate2::Compression::fast());
+    std::io::Write::write_all(
+        &mut gz,
+        format!("{HEAD}\nfeedback,k,choice,m,dtype\n0.75,2,b,1,x\n1.5,2,b,9,x\n").as_bytes(),
+    )
+    .unwrap();
+    gz.finish().unwrap();
+    let log = log::read(&[a, b]).unwrap();
+    assert_eq!(log.inputs.len(), 2);
+    assert_eq!(log.samples.iter().map(|s| s.input).collect::<Vec<_>>(), [0, 0, 1]);
+    assert_eq!(log.sources.iter().map(|s| s.rows).collect::<Vec<_>>(), [1, 2]);
+}
+
+#[test]
+fn every_bad_log_gets_one_clear_sentence() {
+    let cases = [
+        ("empty", String::new()),
+        ("not JSON", "m,k,choice,feedback\n".into()),
+        ("binary", "\u{0}\u{1}\u{2}".into()),
+        ("no header", HEAD.into()),
+        ("header only", format!("{HEAD}\nm,dtype,k,choice,feedback\n")),
+        ("unknown column", format!("{HEAD}\nm,dtype,k,q,choice,feedback\n")),
+        ("missing column", format!("{HEAD}\nm,dtype,choice,feedback\n")),
+        ("NaN", format!("{HEAD}\nm,dtype,k,choice,feedback\n1,x,2,b,nan\n")),
+        ("negative time", format!("{HEAD}\nm,dtype,k,choice,feedback\n1,x,2,b,0.5\n1,x,2,a,-1\n")),
+        ("zero time", format!("{HEAD}\nm,dtype,k,choice,feedback\n1,x,2,b,0\n")),
+        ("torn last line", format!("{HEAD}\nm,dtype,k,choice,feedback\n1,x,2,b,0.5\n1,x,2,a")),
+        ("text for a number", format!("{HEAD}\nm,dtype,k,choice,feedback\none,x,2,b,0.5\n")),
+        ("too many fields", format!("{HEAD}\nm,dtype,k,choice,feedback\n1,x,2,7,b,0.5\n")),
+        ("open quote", format!("{HEAD}\nm,dtype,k,choice,feedback\n1,\"x,2,b,0.5\n")),
+        ("no choice", format!("{HEAD}\nm,dtype,k,choice,feedback\n1,x,2,,0.5\n")),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = String::new();
+    for (name, content) in cases {
+        let path = write(folder.path(), &content);
+        let error = log::read(&[&path]).expect_err(name).to_string();
+        let _ = writeln!(text, "{name}: {}", error.replace(&format!("{}/", folder.path().display()), ""));
+    }
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn bad_rows_can_be_passed_over_and_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(
+        folder.path(),
+        &format!("{HEAD}\nm,dtype,k,choice,feedback\n1,x,2,b,0.5\n1,x,2,a,-1\nz\n1,x,2,a,2\n"),
+    );
+    let log = log::read_with(&[path], ReadOptions { skip_bad_rows: true, max_rows: None }).unwrap();
+    assert_eq!((log.samples.len(), log.dirt.bad_rows, log.dirt.examples.len()), (2, 2, 2));
+}
+
+#[test]
+fn logs_of_different_devices_are_not_merged() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = write(folder.path(), &format!("{HEAD}\nm,dtype,k,choice,feedback\n1,x,2,b,0.5\n"));
+    let b = folder.path().join("b.txt");
+    std::fs::write(
+        &b,
+        format!("{}\nm,dtype,k,choice,feedback\n1,x,2,b,0.5\n", HEAD.replace("[8, 0]", "[9, 0]")),
+    )
+    .unwrap();
+    let error = log::read(&[a, b]).unwrap_err();
+    let LogError::Metadata { differences, .. } = &error else { panic!("{error}") };
+    assert_eq!(differences.len(), 1);
+    assert_eq!(differences[0].to_string(), "device_capa (log: [8,0], other: [9,0])");
+}
+
+fn context(m: u32) -> Context {
+    Context::new().with("k", 2.5).with("m", m).with("dtype", "a \"quoted\", name")
+}
+
+#[test]
+fn what_is_appended_reads_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deeper/train.txt");
+    let (mut writer, resumed) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+    assert_eq!(resumed, log::Resumed::default());
+    writer.append_input(&context(1), [("a", 0.1), ("b,\"c\"", f64::INFINITY)]).unwrap();
+    drop(writer);
+    let (mut writer, resumed) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+    assert_eq!(resumed.inputs, [context(1).log_text(&schema())]);
+    writer.append_input(&context(2), [("a", 1.0 / 3.0)]).unwrap();
+    let log = log::read(&[path]).unwrap();
+    assert_eq!(log.metadata, metadata(1));
+    assert_eq!(
+        log.context(0),
+        context(1)
+            .row(&log.schema)
+            .map(|values| { log.schema.features().iter().map(|f| f.name.as_str()).zip(values).collect() })
+            .unwrap()
+    );
+    assert_eq!(log.samples[1].feedback, f64::INFINITY);
+    assert_eq!(log.samples[2].feedback, 1.0 / 3.0);
+    assert_eq!(log.choices, ["a", "b,\"c\""]);
+}
+
+#[test]
+fn a_torn_line_is_cut_and_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("train.txt");
+    let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+    writer.append_input(&context(1), [("a", 0.5)]).unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    let mut torn = whole.clone();
+    torn.extend_from_slice(b"2,\"a \"\"qu");
+    std::fs::write(&path, torn).unwrap();
+    let (_, resumed) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+    assert_eq!(resumed.cut.as_deref(), Some("2,\"a \"\"qu"));
+    assert_eq!(std::fs::read(&path).unwrap(), whole);
+}
+
+#[test]
+fn appending_needs_agreeing_metadata() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("train.txt");
+    LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+    let mut other = metadata(2);
+    other.collection.as_mut().unwrap().timing.max_samples = 7;
+    other.collection.as_mut().unwrap().tool = "test 2".into();
+    let error = LogWriter::open(&path, &other, &schema()).unwrap_err();
+    let LogError::Metadata { differences, .. } = &error else { panic!("{error}") };
+    let keys: Vec<_> = differences.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        keys,
+        [
+            "autoheuristic_rs.seed (log: 1, other: 2)",
+            "autoheuristic_rs.timing.max_samples (log: 30, other: 7)"
+        ]
+    );
+}
+
+proptest! {
+    #[test]
+    fn reading_never_panics(head in prop::bool::ANY, bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        let mut content = if head { format!("{HEAD}\nm,dtype,k,choice,feedback\n").into_bytes() } else { vec![] };
+        content.extend(bytes);
+        std::fs::write(&path, content).unwrap();
+        let _ = log::read(&[&path]);
+        let _ = log::read_with(&[&path], ReadOptions { skip_bad_rows: true, max_rows: None });
+    }
+
+    #[test]
+    fn feedback_reads_back_to_the_same_bits(x in any::<f64>().prop_map(f64::abs).prop_filter("above 0", |x| *x > 0.0)) {
+        prop_assert_eq!(ah_types::number::format(x).parse::<f64>().unwrap().to_bits(), x.to_bits());
+    }
+}
+
+#[test]
+fn reads_the_published_logs() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    if !folder.is_dir() {
+        println!("skipped: without the published logs, reading real logs stays untested");
+        return;
+    }
+    for (file, choices, repeats) in [("pad_mm_a100", 2, 3), ("mixedmm_h100", 54, 3)] {
+        let log = log::read(&[folder.join(format!("{file}.txt.gz"))]).unwrap();
+        assert_eq!(log.choices.len(), choices, "{file}");
+        assert!(log.inputs.len() > 1000 && log.samples.len() > repeats * log.inputs.len(), "{file}");
+        let names = log.metadata.schema().unwrap();
+        assert!(log.schema.features().iter().all(|f| names.get(&f.name).is_some_and(|g| g.kind == f.kind)));
+    }
+}

@@ -1,0 +1,174 @@
+//! Models: the file reads back to the same model, and nothing invalid is let in.
+
+use ah_types::model::{Precondition, Provenance};
+use ah_types::tree::{Leaf, LeafUnsure, Node, Ranked, Test, Tree};
+use ah_types::{ChoiceId, Context, Decision, Derived, Feature, Features, Model, Schema, Unsure, Value, expr};
+
+fn ranked(choice: u32, score: f64) -> Ranked {
+    Ranked {
+        choice: ChoiceId(choice),
+        score,
+        probability: 0.5,
+        measured: 3,
+        slowdown: 1.01,
+        worst: f64::INFINITY,
+        worst_over_fallback: 0.75,
+        allowed: true,
+    }
+}
+
+fn leaf(ranking: Vec<Ranked>) -> Node {
+    Node::Leaf(Leaf { samples: 3, unsure: None, ranking })
+}
+
+/// k/n <= 2 ? (dtype == "half" ? b : a) : b a
+fn model() -> Model {
+    let schema =
+        Schema::new([Feature::numerical("k"), Feature::numerical("n"), Feature::categorical("dtype")])
+            .unwrap();
+    let derived = [Derived { name: "k/n".into(), expression: "k / n".into() }];
+    let features = Features::new(schema, &derived).unwrap();
+    let parsed = expr::parse("k >= 1").unwrap();
+    let typed = parsed.resolve(features.base()).unwrap();
+    Model {
+        heuristic: "Toy".into(),
+        optimization: "toy".into(),
+        categories: vec![vec![], vec![], vec!["float".into(), "half".into()], vec![]],
+        features,
+        precondition: Some(Precondition { expression: "k >= 1".into(), typed }),
+        device: None,
+        shared_memory: Some(0),
+        device_capa: (0, 0),
+        choices: vec!["a".into(), "b".into(), "c".into()],
+        fallback: Some(ChoiceId(0)),
+        trees: vec![Tree {
+            nodes: vec![
+                Node::Split { test: Test::Numerical { slot: 3, threshold: 2.0 }, left: 1, right: 2 },
+                Node::Split {
+                    test: Test::Categorical { slot: 2, category: "half".into() },
+                    left: 3,
+                    right: 4,
+                },
+                leaf(vec![ranked(1, 0.1), ranked(0, 0.2)]),
+                leaf(vec![ranked(0, 0.0)]),
+                leaf(vec![Ranked { allowed: false, ..ranked(1, 0.0) }, ranked(0, 0.1), ranked(2, 0.2)]),
+            ],
+        }],
+        promise: None,
+        provenance: Provenance { tool: "test".into(), seed: 1, ..Provenance::default() },
+    }
+}
+
+fn values(k: f64, n: f64, dtype: &str) -> Vec<Value> {
+    vec![k.into(), n.into(), dtype.into()]
+}
+
+fn decide(values: &[Value], offered: &[u32]) -> Result<String, Unsure> {
+    let model = model();
+    match model.decide(values, |c| offered.contains(&c.0)) {
+        Decision::Choice(r) => Ok(model.choice_name(r.choice).to_owned()),
+        Decision::Unsure(u) => Err(u),
+    }
+}
+
+#[test]
+fn decides_as_documented() {
+    assert_eq!(decide(&values(3.0, 1.0, "half"), &[0, 1]), Ok("b".into()));
+    assert_eq!(decide(&values(3.0, 1.0, "half"), &[0]), Ok("a".into()), "the next of the ranking");
+    assert_eq!(decide(&values(3.0, 1.0, "half"), &[2]), Err(Unsure::NoneAllowed));
+    assert_eq!(decide(&values(2.0, 1.0, "float"), &[0, 1]), Ok("a".into()), "on the threshold goes left");
+    assert_eq!(decide(&values(2.0_f64.next_up(), 1.0, "float"), &[0, 1]), Ok("b".into()));
+    assert_eq!(
+        decide(&values(1.0, 1.0, "half"), &[0, 1, 2]),
+        Err(Unsure::NoneAllowed),
+        "the fallback after a choice not allowed"
+    );
+    assert_eq!(decide(&values(1.0, 1.0, "half"), &[0, 2]), Ok("a".into()), "the fallback first");
+    assert_eq!(decide(&values(1.0, 1.0, "half"), &[1, 2]), Ok("c".into()), "the next allowed");
+    assert_eq!(decide(&values(1.0, 1.0, "int4"), &[0]), Err(Unsure::UnknownCategory("dtype".into())));
+    assert_eq!(decide(&values(1.0, 0.0, "half"), &[0]), Err(Unsure::Undefined("k/n".into())));
+    assert_eq!(decide(&values(0.0, 1.0, "half"), &[0]), Err(Unsure::Precondition));
+    assert_eq!(decide(&values(f64::NAN, 1.0, "half"), &[0]), Err(Unsure::Precondition));
+}
+
+#[test]
+fn an_unsure_leaf_declines() {
+    let mut m = model();
+    let Node::Leaf(leaf) = &mut m.trees[0].nodes[2] else { unreachable!() };
+    leaf.unsure = Some(LeafUnsure::Unsafe);
+    assert_eq!(m.decide(&values(3.0, 1.0, "half"), |_| true), Decision::Unsure(Unsure::UnsafeLeaf));
+}
+
+#[test]
+fn missing_features_are_unsure_only_where_needed() {
+    let m = model();
+    let context = Context::new().with("k", 9).with("n", 1);
+    assert!(matches!(m.decide(&m.values(&context), |_| true), Decision::Choice(_)));
+    let context = Context::new().with("k", 1).with("n", 1);
+    assert_eq!(
+        m.decide(&m.values(&context), |_| true),
+        Decision::Unsure(Unsure::UnknownCategory("dtype".into()))
+    );
+}
+
+#[test]
+fn the_file_reads_back_to_the_same_model_and_bytes() {
+    let m = model();
+    let text = m.to_json();
+    let read = Model::parse(&text).unwrap();
+    assert_eq!(read, m);
+    assert_eq!(read.to_json(), text);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn nothing_invalid_is_let_in() {
+    type Break = fn(&mut Model);
+    let cases: [(&str, Break); 13] = [
+        ("no choices", |m| m.choices.clear()),
+        ("unsorted choices", |m| m.choices.reverse()),
+        ("no tree", |m| m.trees.clear()),
+        ("no node", |m| m.trees[0].nodes.clear()),
+        ("a cycle", |m| {
+            m.trees[0].nodes[1] =
+                Node::Split { test: Test::Numerical { slot: 0, threshold: 1.0 }, left: 1, right: 4 }
+        }),
+        ("a child beyond the end", |m| {
+            m.trees[0].nodes[0] =
+                Node::Split { test: Test::Numerical { slot: 0, threshold: 1.0 }, left: 1, right: 9 }
+        }),
+        ("two parents", |m| {
+            m.trees[0].nodes[1] =
+                Node::Split { test: Test::Numerical { slot: 0, threshold: 1.0 }, left: 2, right: 4 }
+        }),
+        ("an orphan", |m| m.trees[0].nodes.push(leaf(vec![]))),
+        ("an infinite threshold", |m| {
+            m.trees[0].nodes[0] =
+                Node::Split { test: Test::Numerical { slot: 0, threshold: f64::INFINITY }, left: 1, right: 2 }
+        }),
+        ("a threshold on a category", |m| {
+            m.trees[0].nodes[0] =
+                Node::Split { test: Test::Numerical { slot: 2, threshold: 1.0 }, left: 1, right: 2 }
+        }),
+        ("an unknown category", |m| m.categories[2] = vec!["float".into()]),
+        ("a choice twice", |m| m.trees[0].nodes[3] = leaf(vec![ranked(0, 0.0), ranked(0, 0.0)])),
+        ("NaN", |m| m.trees[0].nodes[3] = leaf(vec![ranked(0, f64::NAN)])),
+    ];
+    let mut messages = String::new();
+    for (name, break_it) in cases {
+        let mut m = model();
+        break_it(&mut m);
+        let message = m.validate().expect_err(name);
+        messages += &format!("{name}: {message}\n");
+    }
+    insta::assert_snapshot!(messages);
+    let text = model().to_json();
+    for (from, to) in [
+        ("\"version\": 1", "\"version\": 2"),
+        ("\"choice\":\"a\"", "\"choice\":\"z\""),
+        ("\"left\":1", "\"left\":-1"),
+        ("k >= 1", "k >= "),
+    ] {
+        assert!(Model::parse(&text.replace(from, to)).is_err(), "{to}");
+    }
+}

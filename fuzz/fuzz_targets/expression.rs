@@ -1,0 +1,14 @@
+//! Any text as an expression: an error, or a tree that prints to what reads back and evaluates without a panic.
+#![no_main]
+use ah_types::{Feature, Schema, Value, expr};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    if let Ok(parsed) = expr::parse(text) {
+        assert_eq!(expr::parse(&parsed.to_string()).as_ref(), Ok(&parsed));
+        let schema = Schema::new([Feature::numerical("m"), Feature::categorical("c")]).unwrap();
+        if let Ok(typed) = parsed.resolve(&schema) {
+            let _ = typed.eval([Value::from(0.0), Value::from("x")].as_slice());
+        }
+    }
+});

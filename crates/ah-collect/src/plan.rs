@@ -115,7 +115,7 @@ impl Plan {
     pub fn remaining(&self) -> Option<u64> {
         let Source::Listed(contexts) = &self.source else { return None };
         let mut seen = self.seen.clone();
-        let here = contexts.iter().zip(0_u64..).filter(|(_, i)| i % self.shard.count == self.shard.index);
+        let here = contexts.iter().zip(0_u64..).filter(|(_, i)| *i % self.shard.count == self.shard.index);
         Some(here.filter(|(c, _)| seen.insert(c.log_text(&self.schema))).count() as u64)
     }
 }

@@ -45,15 +45,16 @@ pub(super) struct Input {
 impl Input {
     fn run(&mut self, choice: PadMm, scratch: &mut Scratch) -> Result<(), Failure> {
         let [m, k, n] = self.shape;
-        let side = |operand: &'_ Operand, prepadded, rows, cols| {
-            let view = operand.view()?;
-            if prepadded { Side::prepadded(view, rows, cols).map_err(Failure::failed) } else { Ok(Side::new(view)) }
-        };
         let a = side(&self.a, self.prepadded.0, m, k)?;
         let b = side(&self.b, self.prepadded.1, k, n)?;
         let mut c = MatMut::row_major(&mut self.c, m, n).map_err(Failure::failed)?;
         choice.run(a, b, &mut c, scratch).map_err(Failure::failed)
     }
+}
+
+fn side(operand: &Operand, prepadded: bool, rows: usize, cols: usize) -> Result<Side<'_>, Failure> {
+    let view = operand.view()?;
+    if prepadded { Side::prepadded(view, rows, cols).map_err(Failure::failed) } else { Ok(Side::new(view)) }
 }
 
 fn padded_length(size: u64) -> u64 {
@@ -129,7 +130,7 @@ impl BenchmarkRunner for PadMmRunner {
     fn create_input(&mut self, context: &Context, seed: u64) -> Result<Input, Failure> {
         let Shape { m, k, n, strides, prepadded } = Shape::of(context).map_err(Failure::skipped)?;
         let mut rng = sampling::rng(seed, 1);
-        let mut operand = |rows: usize, cols: usize, strides, prepadded| {
+        let mut operand = |rows: usize, cols: usize, strides, prepadded: bool| {
             if !prepadded {
                 return Operand::random(rows, cols, strides, &mut rng);
             }

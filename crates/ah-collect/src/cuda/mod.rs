@@ -1,0 +1,69 @@
+//! NVIDIA GPUs: kernels that are compiled for the device at hand, cuBLAS and cuBLASLt, and a
+//! runner for each optimization.
+//!
+//! From the outside in: a runner ([`pad_mm`]) knows one optimization; [`device`] is one GPU with
+//! its clock, [`arena`] its memory, [`operands`] makes random operands and checks results there;
+//! [`nvrtc`] compiles, [`cublas`] multiplies, [`nvml`] watches the card; [`library`] asks for
+//! CUDA's libraries before anything touches them. Nothing of CUDA is linked: the same program
+//! runs on machines without it.
+
+mod arena;
+mod cublas;
+mod device;
+mod element;
+mod error;
+mod library;
+mod nvml;
+mod nvrtc;
+mod operands;
+mod pad_mm;
+mod shape;
+
+use ah_types::timing::TimingPolicy;
+use ah_types::{Context, Optimization};
+
+use crate::runner::{Erased, Runner};
+use device::Gpu;
+use element::Element;
+pub use error::CudaError;
+
+/// How many GPUs there are.
+///
+/// # Errors
+/// The driver is missing or does not work.
+pub fn count() -> Result<u32, CudaError> {
+    device::count()
+}
+
+/// The runner of this optimization on the GPU of this index; `None` where there is none.
+///
+/// # Errors
+/// There is no such GPU, a library is missing or too old, a kernel does not compile.
+pub fn open(optimization: Optimization, index: u32) -> Result<Option<Box<dyn Runner>>, CudaError> {
+    Ok(Some(match optimization.name.as_str() {
+        "pad_mm" => Box::new(Erased::new(pad_mm::PadMmRunner::new(optimization, Gpu::open(index)?)?)),
+        _ => return Ok(None),
+    }))
+}
+
+/// Cold samples, as Triton's do_bench takes them. Kernels differ by far less from run to run than
+/// a processor's do: six samples, the least that have an interval, are mostly enough.
+fn timing() -> TimingPolicy {
+    TimingPolicy {
+        warmup_runs: 1,
+        min_samples: 6,
+        max_samples: 18,
+        target_relative_error: 0.01,
+        budget_ms: 100.0,
+        min_sample_ms: 0.0,
+        cold: true,
+        early_stop_ratio: 2.0,
+        burst: 3,
+        repetitions: 3,
+    }
+}
+
+/// PyTorch's feature `using_tf32`.
+fn with_tf32(context: Context, element: Element, tf32: bool) -> Context {
+    if element == Element::F32 { context.with("using_tf32", tf32) } else { context.with("using_tf32", "not_float_32") }
+}

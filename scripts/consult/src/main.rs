@@ -52,12 +52,12 @@ fn run(mut args: impl Iterator<Item = String>) -> Result<(), Box<dyn Error>> {
 
     let inputs = judge::fresh(&*runner, seed, samples)?;
     let policy = runner.timing();
-    let fallback = pad_mm.fallback().to_owned();
+    let fallback = optimization.fallback_among(pad_mm.choices()).ok_or("pad_mm has no fallback here")?;
     let judgement = judge::judge(
         &mut *runner,
         inputs,
         &policy,
-        &fallback,
+        fallback,
         // What it does on every call.
         |context, _offered| {
             let answer = pad_mm.choose_for(context);

@@ -35,7 +35,7 @@ pub struct Summary {
     pub cut: Option<String>,
 }
 
-/// Most lines of one list of reasons.
+/// Most winners, and most reasons, that are shown.
 const SHOWN: usize = 12;
 
 impl Summary {
@@ -91,13 +91,11 @@ impl fmt::Display for Summary {
                 write!(f, ", and {} more choices", wins.len() - SHOWN)?;
             }
         }
-        let inputs = self.skipped_inputs.iter().map(|(reason, n)| (format!("{n} inputs"), reason));
-        reasons(f, "skipped inputs", inputs)?;
-        let by_choice = |(key, n): (&(String, String), &u64)| (format!("{} ({n} inputs)", key.0), key.1.clone());
-        let skipped: Vec<_> = self.skipped.iter().map(by_choice).collect();
-        reasons(f, "skipped choices", skipped.iter().map(|(who, why)| (who.clone(), why)))?;
-        let failed: Vec<_> = self.failed.iter().map(by_choice).collect();
-        reasons(f, "failed choices", failed.iter().map(|(who, why)| (who.clone(), why)))?;
+        for (reason, n) in &self.skipped_inputs {
+            write!(f, "\nskipped {n} inputs: {reason}")?;
+        }
+        by_reason(f, "skipped", &self.skipped)?;
+        by_reason(f, "failed", &self.failed)?;
         if self.interrupted {
             write!(f, "\ninterrupted after the input in hand; run the same command to go on")?;
         }
@@ -105,20 +103,29 @@ impl fmt::Display for Summary {
     }
 }
 
-fn reasons<'a>(
+/// One line a reason: the choices that it concerns, and how often.
+fn by_reason(
     f: &mut fmt::Formatter<'_>,
-    title: &str,
-    lines: impl ExactSizeIterator<Item = (String, &'a String)>,
+    what: &str,
+    counts: &BTreeMap<(String, String), u64>,
 ) -> fmt::Result {
-    let more = lines.len().saturating_sub(SHOWN);
-    if lines.len() > 0 {
-        write!(f, "\n{title}:")?;
+    let mut reasons: BTreeMap<&str, Vec<(&str, u64)>> = BTreeMap::new();
+    for ((choice, reason), n) in counts {
+        reasons.entry(reason).or_default().push((choice, *n));
     }
-    for (who, why) in lines.take(SHOWN) {
-        write!(f, "\n  {who}: {why}")?;
+    for (reason, choices) in reasons.iter().take(SHOWN) {
+        let times: u64 = choices.iter().map(|(_, n)| n).sum();
+        let names: Vec<_> = choices.iter().take(3).map(|(name, _)| *name).collect();
+        let more = if choices.len() > 3 { ", …" } else { "" };
+        write!(
+            f,
+            "\n{what} {times} times ({} choices: {}{more}): {reason}",
+            choices.len(),
+            names.join(", ")
+        )?;
     }
-    if more > 0 {
-        write!(f, "\n  and {more} more (see the outcomes file)")?;
+    if reasons.len() > SHOWN {
+        write!(f, "\n{what} for {} more reasons: see the outcomes file", reasons.len() - SHOWN)?;
     }
     Ok(())
 }

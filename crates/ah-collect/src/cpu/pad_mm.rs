@@ -45,15 +45,16 @@ pub(super) struct Input {
 impl Input {
     fn run(&mut self, choice: PadMm, scratch: &mut Scratch) -> Result<(), Failure> {
         let [m, k, n] = self.shape;
-        let side = |operand: &'_ Operand, prepadded, rows, cols| {
-            let view = operand.view()?;
-            if prepadded { Side::prepadded(view, rows, cols).map_err(Failure::failed) } else { Ok(Side::new(view)) }
-        };
         let a = side(&self.a, self.prepadded.0, m, k)?;
         let b = side(&self.b, self.prepadded.1, k, n)?;
         let mut c = MatMut::row_major(&mut self.c, m, n).map_err(Failure::failed)?;
         choice.run(a, b, &mut c, scratch).map_err(Failure::failed)
     }
+}
+
+fn side(operand: &Operand, prepadded: bool, rows: usize, cols: usize) -> Result<Side<'_>, Failure> {
+    let view = operand.view()?;
+    if prepadded { Side::prepadded(view, rows, cols).map_err(Failure::failed) } else { Ok(Side::new(view)) }
 }
 
 fn padded_length(size: u64) -> u64 {
@@ -129,7 +130,7 @@ impl BenchmarkRunner for PadMmRunner {
     fn create_input(&mut self, context: &Context, seed: u64) -> Result<Input, Failure> {
         let Shape { m, k, n, strides, prepadded } = Shape::of(context).map_err(Failure::skipped)?;
         let mut rng = sampling::rng(seed, 1);
-        let mut operand = |rows: usize, cols: usize, strides, prepadded| {
+        let mut operand = |rows: usize, cols: usize, strides, prepadded: bool| {
             if !prepadded {
                 return Operand::random(rows, cols, strides, &mut rng);
             }
@@ -140,8 +141,7 @@ impl BenchmarkRunner for PadMmRunner {
         };
         let a = operand(m, k, strides.0, prepadded.0);
         let b = operand(k, n, strides.1, prepadded.1);
-        let projection =
-            Projection::new(a.view()?.block(0, 0, m, k), b.view()?.block(0, 0, k, n), &mut rng);
+        let projection = Projection::new(a.view()?.block(0, 0, m, k), b.view()?.block(0, 0, k, n), &mut rng);
         Ok(Input { shape: [m, k, n], a, b, prepadded, c: vec![0.0; m * n], projection })
     }
 
@@ -182,7 +182,8 @@ impl Shape {
             }
         }
         let [m, k, n] = [size(context, "m")?, size(context, "k")?, size(context, "n")?];
-        let prepadded = ["prepadded_mat1", "prepadded_mat2"].map(|name| context.category(name) == Some("True"));
+        let prepadded =
+            ["prepadded_mat1", "prepadded_mat2"].map(|name| context.category(name) == Some("True"));
         let grow = |s: usize, padded| if padded { s.next_multiple_of(ALIGNMENT) } else { s };
         let strides = |mat: usize, rows: usize, cols: usize| {
             let (rows, cols) = (grow(rows, prepadded[mat - 1]), grow(cols, prepadded[mat - 1]));
@@ -194,7 +195,9 @@ impl Shape {
             #[allow(clippy::cast_precision_loss)]
             let expected = padded_length(size as u64) as f64;
             if context.number(&name) != Some(expected) {
-                return Err(format!("{name} must be {expected}: {dimension} is padded to a multiple of {ALIGNMENT}"));
+                return Err(format!(
+                    "{name} must be {expected}: {dimension} is padded to a multiple of {ALIGNMENT}"
+                ));
             }
         }
         Ok(Self { m, k, n, strides, prepadded: (prepadded[0], prepadded[1]) })

@@ -15,6 +15,9 @@ use rand::Rng as _;
 use crate::runner::{BenchmarkRunner, Burst, Erased, Failure, Runner};
 use crate::sampling::{self, Rng};
 
+/// Its optimization.
+pub const OPTIMIZATION: &str = include_str!("fake.toml");
+
 /// How a choice behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
@@ -78,7 +81,7 @@ pub struct FakeInput {
 pub fn open(in_worker: bool) -> Result<Box<dyn Runner>, OptimizationError> {
     let pace = std::env::var("AH_FAKE_PACE_US").ok().and_then(|us| us.parse().ok()).unwrap_or(20);
     Ok(Box::new(Erased::new(Fake {
-        optimization: Optimization::from_toml(include_str!("fake.toml"))?,
+        optimization: Optimization::from_toml(OPTIMIZATION)?,
         choices: MANNERS.iter().map(|(name, _)| (*name).to_owned()).collect(),
         in_worker,
         pace: Duration::from_micros(pace),

@@ -49,6 +49,22 @@ impl Targets {
         targets
     }
 
+    /// Targets for tests and benchmarks: input i's winner is `winners[i]`, all else is ten times slower.
+    #[must_use]
+    pub fn from_winners(winners: &[usize]) -> Self {
+        let choices = winners.iter().max().map_or(0, |w| w + 1);
+        let mut targets = Self { choices, offsets: vec![0], costs: Vec::new() };
+        for &winner in winners {
+            targets.costs.extend((0..choices).map(|c| Cost {
+                choice: ChoiceId(c as u32),
+                cost: if c == winner { 0 } else { quantised(COST_LIMIT) },
+                usable: true,
+            }));
+            targets.offsets.push(targets.costs.len() as u32);
+        }
+        targets
+    }
+
     /// The number of choices.
     #[must_use]
     pub fn choices(&self) -> usize {

@@ -67,8 +67,10 @@ impl Task {
             known.unwrap_or(f).clone()
         });
         let schema = ah_types::Schema::new(described).unwrap_or_else(|_| log.schema.clone());
-        let features = Features::new(schema, &derived)
-            .map_err(|source| TrainError::Derived { optimization: optimization.name.clone(), source })?;
+        let features = Features::new(schema, &derived).map_err(|source| TrainError::Derived {
+            optimization: optimization.name.clone(),
+            source: Box::new(source),
+        })?;
         let (metadata, sources) = (log.metadata.clone(), std::mem::take(&mut log.sources));
         let table = Table::new(log);
         let Built { columns, undefined, categories } = Columns::build(&table, &features, MAX_BINS);
@@ -223,7 +225,7 @@ fn filtered(
     let Some(text) = &optimization.training.row_filter else { return Ok(usable) };
     let typed = resolve(optimization, "row_filter", text, features)?;
     let before = usable.len();
-    usable.retain(|&i| typed.eval_bool(&features.row(&table.inputs[i as usize].values)) == Some(true));
+    usable.retain(|&i| typed.eval_bool(&features.row(&*table.inputs[i as usize].values)) == Some(true));
     if usable.len() < before {
         warnings.push(format!("{} inputs left out by the row filter {text}", before - usable.len()));
     }

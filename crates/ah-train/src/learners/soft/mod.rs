@@ -8,6 +8,7 @@
 //!
 //! [`grow`] grows it, [`weights`] makes the targets, [`polish`] polishes.
 
+mod criterion;
 mod grow;
 mod polish;
 mod weights;
@@ -34,6 +35,12 @@ pub struct Soft {
     pub min_gain: f64,
     /// How many inputs' worth a leaf's scores are drawn towards its parent's.
     pub kappa: f64,
+    /// The weight of the cost's own gain beside the variance's.
+    pub alpha: f64,
+    /// How many of the best columns look one split ahead; 0: none.
+    pub look: usize,
+    /// The weight of what the children could gain.
+    pub gamma: f64,
     /// Sweeps of alternating optimisation, at most.
     pub sweeps: usize,
     /// A new split must improve by this many standard errors.
@@ -43,24 +50,31 @@ pub struct Soft {
 /// Named sets of parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Preset {
-    /// One temperature, no look-ahead.
+    /// One temperature, variance alone, no look-ahead.
     A,
+    /// Two temperatures, the cost's own gain beside the variance's, a look one split ahead.
+    B,
 }
 
 impl Soft {
     /// The parameters of a preset.
     #[must_use]
     pub fn preset(preset: Preset, max_depth: usize, min_samples_leaf: usize) -> Self {
+        let a = Self {
+            temperatures: vec![(0.05, 1.0)],
+            max_depth,
+            min_samples_leaf,
+            min_gain: 1e-4,
+            alpha: 0.0,
+            look: 0,
+            gamma: 0.5,
+            kappa: 3.0,
+            sweeps: 6,
+            z: 0.5,
+        };
         match preset {
-            Preset::A => Self {
-                temperatures: vec![(0.05, 1.0)],
-                max_depth,
-                min_samples_leaf,
-                min_gain: 1e-4,
-                kappa: 3.0,
-                sweeps: 6,
-                z: 0.5,
-            },
+            Preset::A => a,
+            Preset::B => Self { temperatures: vec![(0.05, 1.0), (0.5, 0.5)], alpha: 0.3, look: 8, ..a },
         }
     }
 }

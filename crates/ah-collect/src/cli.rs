@@ -202,7 +202,7 @@ impl Cli {
         let stop = stop_on_signal();
         let contexts = contexts.into_iter().take_while(|_| !stop.load(Ordering::Relaxed));
         let each = |judged: &judge::Judged| {
-            eprintln!("{}: {} {:.4} ms", judged.label, judged.winner, judged.winner_ms)
+            eprintln!("{}: {} {:.4} ms", judged.label, judged.winner, judged.winner_ms);
         };
         let judgement = judge::judge(&mut *runner, contexts, &policy, &fallback, judge::model(model), each)?;
         println!("{judgement}");

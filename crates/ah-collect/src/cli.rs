@@ -135,7 +135,9 @@ impl Cli {
             }
             (None, Some(name)) => backend::optimization(name, backend)?,
             (None, None) => {
-                return Err(CollectError::Usage("say what to measure: --name NAME (--list shows all)".to_owned()));
+                return Err(CollectError::Usage(
+                    "say what to measure: --name NAME (--list shows all)".to_owned(),
+                ));
             }
         };
         backend::open(optimization, backend, self.device, false)
@@ -179,7 +181,9 @@ impl Cli {
         if let Some(learned) = &model.device
             && let Err(mismatch) = learned.admits(&runner.device())
         {
-            eprintln!("warning: {mismatch}; what follows says little about the device that it was learned on");
+            eprintln!(
+                "warning: {mismatch}; what follows says little about the device that it was learned on"
+            );
         }
         let count = usize::try_from(self.num_samples.unwrap_or(JUDGED)).unwrap_or(usize::MAX);
         let contexts = match &self.inputs {
@@ -197,7 +201,9 @@ impl Cli {
         let policy = self.policy(&*runner);
         let stop = stop_on_signal();
         let contexts = contexts.into_iter().take_while(|_| !stop.load(Ordering::Relaxed));
-        let each = |judged: &judge::Judged| eprintln!("{}: {} {:.4} ms", judged.label, judged.winner, judged.winner_ms);
+        let each = |judged: &judge::Judged| {
+            eprintln!("{}: {} {:.4} ms", judged.label, judged.winner, judged.winner_ms);
+        };
         let judgement = judge::judge(&mut *runner, contexts, &policy, &fallback, judge::model(model), each)?;
         println!("{judgement}");
         Ok(if stop.load(Ordering::Relaxed) { exit::INTERRUPTED } else { exit::SUCCESS })

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use ah_types::log::{Collection, LogError, LogWriter, Metadata};
 use ah_types::timing::TimingPolicy;
-use ah_types::{Context, Outcome, OptimizationError, exit};
+use ah_types::{Context, OptimizationError, Outcome, exit};
 
 use crate::measure::{Measurement, measure};
 use crate::outcomes::{Outcomes, Record};
@@ -302,11 +302,7 @@ impl Writer {
         }
         let without_time = self.choices.iter().zip(&measurement.outcomes).filter_map(|(choice, outcome)| {
             let reason = !matches!(outcome, Outcome::Measured { .. });
-            reason.then(|| Record {
-                input: input(),
-                choice: Some(choice.clone()),
-                outcome: outcome.clone(),
-            })
+            reason.then(|| Record { input: input(), choice: Some(choice.clone()), outcome: outcome.clone() })
         });
         self.outcomes.append(without_time)?;
         summary.count(&self.choices, measurement);

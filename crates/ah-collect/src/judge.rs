@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use ah_types::timing::TimingPolicy;
-use ah_types::{Context, Model, Outcome, Decision};
+use ah_types::{Context, Decision, Model, Outcome};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::collect::CollectError;
@@ -108,8 +108,7 @@ pub fn judge(
             choices.join(", ")
         )));
     }
-    let mut judgement =
-        Judgement { inputs: Vec::new(), fallback: fallback.to_owned(), left_out: Vec::new() };
+    let mut judgement = Judgement { inputs: Vec::new(), fallback: fallback.to_owned(), left_out: Vec::new() };
     for (context, seed) in contexts {
         let label = runner.label(&context);
         let measured = measure(runner, &context, seed, policy).map_err(|failure| failure.to_string());
@@ -147,7 +146,8 @@ fn one(
         measurement.outcomes[position].median().filter(|ms| ms.is_finite())
     };
     let (winner, winner_ms) = measurement.winner().ok_or("no choice could be measured")?;
-    let fallback_ms = time(fallback).ok_or_else(|| format!("the fallback {fallback} could not be measured"))?;
+    let fallback_ms =
+        time(fallback).ok_or_else(|| format!("the fallback {fallback} could not be measured"))?;
     let offered: Vec<&str> = choices
         .iter()
         .zip(&measurement.outcomes)

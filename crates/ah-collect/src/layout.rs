@@ -36,7 +36,8 @@ pub fn label(context: &Context) -> String {
     let number = |name: &str| context.number(name).unwrap_or_default();
     let mut label = format!("{}×{}×{} ", number("m"), number("k"), number("n"));
     for mat in ["mat1", "mat2"] {
-        let transposed = number(&format!("{mat}_stride_0")) == 1.0 && number(&format!("{mat}_stride_1")) != 1.0;
+        let transposed =
+            number(&format!("{mat}_stride_0")) == 1.0 && number(&format!("{mat}_stride_1")) != 1.0;
         label.push(if transposed { 'T' } else { 'N' });
     }
     let dtype = |name| context.category(name).unwrap_or_default().trim_start_matches("torch.");

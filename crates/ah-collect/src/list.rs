@@ -25,7 +25,8 @@ pub fn list(name: Option<&str>, backend: Backend, device: u32) -> Result<String,
         match backend::open(optimization, backend, device, false) {
             Ok(runner) => {
                 let choices = runner.choices();
-                let fallback = runner.optimization().fallback_among(choices).unwrap_or("the best single choice");
+                let fallback =
+                    runner.optimization().fallback_among(choices).unwrap_or("the best single choice");
                 let _ = writeln!(text, "  features: {}", features.join(", "));
                 let _ = writeln!(text, "  fallback: {fallback}");
                 let _ = writeln!(text, "  {} choices on {}:", choices.len(), runner.device());

@@ -49,12 +49,8 @@ impl Outcomes {
             let path = path.clone();
             move |source| LogError::Io { path, action, source }
         };
-        let mut file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(&path)
-            .map_err(io("open"))?;
+        let mut file =
+            OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(io("open"))?;
         let mut text = String::new();
         file.seek(SeekFrom::Start(0)).and_then(|_| file.read_to_string(&mut text)).map_err(io("read"))?;
         let whole = text.rfind('\n').map_or(0, |i| i + 1);

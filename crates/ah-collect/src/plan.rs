@@ -98,14 +98,13 @@ impl Plan {
                 Source::Listed(contexts) => contexts.get(usize::try_from(index).ok()?)?.clone(),
                 Source::Drawn => runner.draw(&mut rng),
             };
-            if index % self.shard.count != self.shard.index {
-                continue;
-            }
             let text = context.log_text(&self.schema);
-            if self.seen.insert(text.clone()) {
+            // An input drawn twice belongs to the shard that drew it first.
+            if !self.seen.insert(text.clone()) {
+                repeats += 1;
+            } else if index % self.shard.count == self.shard.index {
                 return Some(Planned { context, data_seed: rng.next_u64(), text });
             }
-            repeats += 1;
         }
         None
     }
@@ -115,8 +114,8 @@ impl Plan {
     pub fn remaining(&self) -> Option<u64> {
         let Source::Listed(contexts) = &self.source else { return None };
         let mut seen = self.seen.clone();
-        let here = contexts.iter().zip(0_u64..).filter(|(_, i)| *i % self.shard.count == self.shard.index);
-        Some(here.filter(|(c, _)| seen.insert(c.log_text(&self.schema))).count() as u64)
+        let fresh = contexts.iter().zip(0_u64..).filter(|(c, _)| seen.insert(c.log_text(&self.schema)));
+        Some(fresh.filter(|(_, i)| *i % self.shard.count == self.shard.index).count() as u64)
     }
 }
 
@@ -166,8 +165,11 @@ impl InputsFile {
                 )
             })
         };
-        let columns =
-            schema.features().iter().map(|f| Ok((f, column(&f.name)?))).collect::<Result<Vec<_>, LogError>>()?;
+        let columns = schema
+            .features()
+            .iter()
+            .map(|f| Ok((f, column(&f.name)?)))
+            .collect::<Result<Vec<_>, LogError>>()?;
         let mut contexts = Vec::new();
         for record in reader.records() {
             let record = record.map_err(csv_error)?;
@@ -191,7 +193,13 @@ impl InputsFile {
             contexts.push(self.accept(line, runner, context)?);
         }
         if contexts.is_empty() {
-            return Err(self.malformed(1, 0, "at least one context", "none", "add one line for each context"));
+            return Err(self.malformed(
+                1,
+                0,
+                "at least one context",
+                "none",
+                "add one line for each context",
+            ));
         }
         Ok(contexts)
     }

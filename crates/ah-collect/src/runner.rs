@@ -29,11 +29,13 @@ pub enum Failure {
 
 impl Failure {
     /// Skipped for this reason.
+    #[allow(clippy::needless_pass_by_value)] // So that it can be handed to `map_err`.
     pub fn skipped(reason: impl ToString) -> Self {
         Self::Skipped(reason.to_string())
     }
 
     /// Failed for this reason.
+    #[allow(clippy::needless_pass_by_value)] // So that it can be handed to `map_err`.
     pub fn failed(reason: impl ToString) -> Self {
         Self::Failed(reason.to_string())
     }

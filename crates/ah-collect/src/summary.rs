@@ -117,7 +117,12 @@ fn by_reason(
         let times: u64 = choices.iter().map(|(_, n)| n).sum();
         let names: Vec<_> = choices.iter().take(3).map(|(name, _)| *name).collect();
         let more = if choices.len() > 3 { ", …" } else { "" };
-        write!(f, "\n{what} {times} times ({} choices: {}{more}): {reason}", choices.len(), names.join(", "))?;
+        write!(
+            f,
+            "\n{what} {times} times ({} choices: {}{more}): {reason}",
+            choices.len(),
+            names.join(", ")
+        )?;
     }
     if reasons.len() > SHOWN {
         write!(f, "\n{what} for {} more reasons: see the outcomes file", reasons.len() - SHOWN)?;

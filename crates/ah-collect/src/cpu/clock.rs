@@ -10,10 +10,7 @@ use ah_types::Device;
 use crate::runner::{Burst, Failure};
 
 /// Times `run`: one mean in milliseconds a sample.
-pub(super) fn time(
-    burst: Burst,
-    mut run: impl FnMut() -> Result<(), Failure>,
-) -> Result<Vec<f64>, Failure> {
+pub(super) fn time(burst: Burst, mut run: impl FnMut() -> Result<(), Failure>) -> Result<Vec<f64>, Failure> {
     pin();
     let mut times = Vec::with_capacity(burst.samples as usize);
     for _ in 0..burst.samples {

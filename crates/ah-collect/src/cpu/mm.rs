@@ -3,9 +3,9 @@
 use ah_types::timing::TimingPolicy;
 use ah_types::{ChoiceId, Context, Device, Optimization};
 
+use super::clock;
 use super::kernels::{MatMul, MatMut, Scratch};
 use super::operands::{self, Operand, Projection, size};
-use super::clock;
 use crate::layout::Layout;
 use crate::runner::{BenchmarkRunner, Burst, Failure};
 use crate::sampling::{self, Rng};

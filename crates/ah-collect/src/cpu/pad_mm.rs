@@ -141,8 +141,7 @@ impl BenchmarkRunner for PadMmRunner {
         };
         let a = operand(m, k, strides.0, prepadded.0);
         let b = operand(k, n, strides.1, prepadded.1);
-        let projection =
-            Projection::new(a.view()?.block(0, 0, m, k), b.view()?.block(0, 0, k, n), &mut rng);
+        let projection = Projection::new(a.view()?.block(0, 0, m, k), b.view()?.block(0, 0, k, n), &mut rng);
         Ok(Input { shape: [m, k, n], a, b, prepadded, c: vec![0.0; m * n], projection })
     }
 
@@ -183,7 +182,8 @@ impl Shape {
             }
         }
         let [m, k, n] = [size(context, "m")?, size(context, "k")?, size(context, "n")?];
-        let prepadded = ["prepadded_mat1", "prepadded_mat2"].map(|name| context.category(name) == Some("True"));
+        let prepadded =
+            ["prepadded_mat1", "prepadded_mat2"].map(|name| context.category(name) == Some("True"));
         let grow = |s: usize, padded| if padded { s.next_multiple_of(ALIGNMENT) } else { s };
         let strides = |mat: usize, rows: usize, cols: usize| {
             let (rows, cols) = (grow(rows, prepadded[mat - 1]), grow(cols, prepadded[mat - 1]));
@@ -195,7 +195,9 @@ impl Shape {
             #[allow(clippy::cast_precision_loss)]
             let expected = padded_length(size as u64) as f64;
             if context.number(&name) != Some(expected) {
-                return Err(format!("{name} must be {expected}: {dimension} is padded to a multiple of {ALIGNMENT}"));
+                return Err(format!(
+                    "{name} must be {expected}: {dimension} is padded to a multiple of {ALIGNMENT}"
+                ));
             }
         }
         Ok(Self { m, k, n, strides, prepadded: (prepadded[0], prepadded[1]) })

@@ -10,9 +10,11 @@ use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUevent_flags, CUfunc
 use cudarc::driver::sys::{self, CUstreamCaptureMode};
 use cudarc::driver::{CudaContext, CudaEvent, CudaFunction, CudaStream, LaunchConfig, PushKernelArg as _, result};
 use cudarc::nvrtc::Ptx;
+use rayon::prelude::*;
 
 use super::arena::{Allocation, Arena, Buffer};
 use super::error::CudaError;
+use super::kernels::Limits;
 use super::library::Library;
 use super::nvml::Watch;
 use super::nvrtc::{Compiler, Source};
@@ -33,7 +35,7 @@ pub(crate) struct Gpu {
     identity: Cuda,
     arena: RefCell<Arena>,
     flush: Allocation,
-    compiler: RefCell<Compiler>,
+    compiler: Compiler,
     loaded: RefCell<HashMap<(Source, &'static str, Vec<String>), Kernel>>,
     events: RefCell<Vec<CudaEvent>>,
     watch: RefCell<Watch>,
@@ -54,7 +56,6 @@ pub(crate) enum Arg {
     I32(i32),
     I64(i64),
     U64(u64),
-    F32(f32),
 }
 
 /// How many blocks, how many threads, how much dynamic shared memory in bytes.
@@ -148,7 +149,7 @@ impl Gpu {
         Ok(Self {
             arena: RefCell::new(Arena::new(&context)),
             flush,
-            compiler: RefCell::new(compiler),
+            compiler,
             loaded: RefCell::default(),
             events: RefCell::default(),
             watch: RefCell::new(watch),
@@ -192,13 +193,33 @@ impl Gpu {
         if let Some(kernel) = self.loaded.borrow().get(&key) {
             return Ok(kernel.clone());
         }
-        let code = self.compiler.borrow_mut().compile(source, &key.2)?;
+        let code = self.compiler.compile(source, &key.2)?;
         let module =
             self.context.load_module(Ptx::from_binary(code)).map_err(CudaError::driver("load a kernel"))?;
         let function = module.load_function(function).map_err(CudaError::driver("find a kernel"))?;
         let kernel = Kernel { function, shared_memory: Cell::new(0) };
         self.loaded.borrow_mut().insert(key, kernel.clone());
         Ok(kernel)
+    }
+
+    /// Compiles these kernels side by side, on all cores. What fails here fails again, with its
+    /// reason, where the kernel is asked for.
+    pub(crate) fn prepare(&self, kernels: Vec<(Source, Vec<String>)>) {
+        let loaded = self.loaded.borrow();
+        let known = |source, defines: &[String]| loaded.keys().any(|(s, _, d)| *s == source && d == defines);
+        let new: Vec<_> = kernels.into_iter().filter(|(source, defines)| !known(*source, defines)).collect();
+        drop(loaded);
+        let compiler = &self.compiler;
+        new.par_iter().for_each(|(source, defines)| _ = compiler.compile(*source, defines));
+    }
+
+    /// What our own kernels must know of the device.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            capability: self.identity.capability,
+            multiprocessors: self.identity.multiprocessors,
+            shared_memory: u32::try_from(self.identity.shared_memory).unwrap_or(u32::MAX),
+        }
     }
 
     /// Starts a kernel.
@@ -216,7 +237,6 @@ impl Gpu {
                 Arg::I32(x) => launch.arg(x),
                 Arg::I64(x) => launch.arg(x),
                 Arg::U64(x) => launch.arg(x),
-                Arg::F32(x) => launch.arg(x),
             };
         }
         // SAFETY: the runners give each kernel the arguments that its file names, and buffers of
@@ -325,9 +345,9 @@ impl Gpu {
 }
 
 impl Kernel {
-    /// More than 48 KiB of shared memory must be asked for.
+    /// More than 48 KiB of shared memory, a kernel's own included, must be asked for.
     fn allow(&self, bytes: u32) -> Result<(), CudaError> {
-        if bytes <= self.shared_memory.get() || bytes <= 48 << 10 {
+        if bytes <= self.shared_memory.get() {
             return Ok(());
         }
         self.function
@@ -338,14 +358,6 @@ impl Kernel {
             .map_err(CudaError::driver("ask for shared memory"))?;
         self.shared_memory.set(bytes);
         Ok(())
-    }
-
-    /// Blocks of so many threads that run on one multiprocessor at a time.
-    pub(crate) fn blocks_at_once(&self, threads: u32, shared_memory: u32) -> Result<u32, CudaError> {
-        self.allow(shared_memory)?;
-        self.function
-            .occupancy_max_active_blocks_per_multiprocessor(threads, shared_memory as usize, None)
-            .map_err(CudaError::driver("ask for a kernel's occupancy"))
     }
 }
 

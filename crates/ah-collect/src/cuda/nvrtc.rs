@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use cudarc::nvrtc::{result, sys};
 
 use super::error::CudaError;
+use super::kernels;
 use super::library::Library;
 
 /// A kernel's file.
@@ -18,7 +19,7 @@ pub(crate) struct Source {
 }
 
 /// Put before every source.
-const COMMON: Source = Source { file: "common.cuh", text: include_str!("kernels/common.cuh") };
+const COMMON: Source = Source { file: "common.cuh", text: kernels::COMMON };
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -26,7 +27,6 @@ pub(crate) struct Compiler {
     architecture: String,
     version: (i32, i32),
     folder: Option<PathBuf>,
-    compiled: u32,
 }
 
 impl Compiler {
@@ -38,23 +38,18 @@ impl Compiler {
         unsafe { sys::nvrtcVersion(&mut version.0, &mut version.1) }
             .result()
             .map_err(|e| CudaError::Nvrtc(format!("cannot tell its version: {e}")))?;
-        Ok(Self { architecture: architecture(capability), version, folder: folder(), compiled: 0 })
+        Ok(Self { architecture: architecture(capability), version, folder: folder() })
     }
 
     pub(crate) fn version(&self) -> (i32, i32) {
         self.version
     }
 
-    /// How many kernels were compiled anew.
-    pub(crate) fn compiled(&self) -> u32 {
-        self.compiled
-    }
-
     /// Machine code of `source` under these definitions (`NAME=VALUE`).
     ///
     /// # Errors
     /// [`CudaError::Compile`] with the compiler's messages.
-    pub(crate) fn compile(&mut self, source: Source, defines: &[String]) -> Result<Vec<u8>, CudaError> {
+    pub(crate) fn compile(&self, source: Source, defines: &[String]) -> Result<Vec<u8>, CudaError> {
         let text = format!(
             "#line 1 \"{}\"\n{}\n#line 1 \"{}\"\n{}",
             COMMON.file, COMMON.text, source.file, source.text
@@ -73,7 +68,6 @@ impl Compiler {
             return Ok(code);
         }
         let code = self.build(source.file, &text, &options)?;
-        self.compiled += 1;
         if let Some(path) = path {
             // A cache that cannot be written costs time and nothing else.
             let _ = ah_types::artefact::write_atomic(&path, &code);

@@ -100,7 +100,8 @@ impl Operands {
         gpu.launch(&self.expected, Grid::of(SAMPLES / 4, 128), &args)?;
         // Elements of the product have a standard deviation of √k times those of the operands
         // (1 for floats; int8 and uint8 reach a mean square of 74² and 147²). The largest of many
-        // lies at five of them, rounded once or twice: 8 roundings of one deviation.
+        // lies at five of them; cuBLAS may round partial sums too (split-K). The largest error seen on
+        // 12,000 right products was 10 roundings of one deviation; 16 are allowed.
         #[allow(clippy::cast_precision_loss)]
         let scale = (a.columns as f64).sqrt()
             * match b_element {
@@ -111,7 +112,7 @@ impl Operands {
         // Sums in float32 add up to about √k roundings of their own.
         #[allow(clippy::cast_precision_loss)]
         let sums = Element::F32.epsilon() * (a.columns as f64).sqrt().max(8.0);
-        Ok(Expected { seed, tolerance: 8.0 * (rounding + sums), scale })
+        Ok(Expected { seed, tolerance: 16.0 * (rounding + sums), scale })
     }
 
     /// Fills a result with NaN before it is computed, so that what is not written shows.

@@ -308,8 +308,8 @@ impl Described {
             )
             .map_err(lt(doing))
         };
-        let null = std::ptr::null_mut();
-        let mut described = Self { operation: null.cast(), a: null.cast(), b: null.cast(), c: null.cast() };
+        use std::ptr::null_mut;
+        let mut described = Self { operation: null_mut(), a: null_mut(), b: null_mut(), c: null_mut() };
         described.a = layout(&product.b)?;
         described.b = layout(&product.a)?;
         described.c = layout(&product.c)?;

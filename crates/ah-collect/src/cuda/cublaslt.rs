@@ -47,7 +47,9 @@ fn width(index: usize) -> usize {
 impl fmt::Display for Algorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("cublaslt")?;
-        NAMES.iter().zip(self.0).try_for_each(|(name, value)| write!(f, "_{name}={value}"))
+        // Split-K of −1 leaves it to the algorithm (stream-K), so all are shown with a sign.
+        #[allow(clippy::cast_possible_wrap)]
+        NAMES.iter().zip(self.0).try_for_each(|(name, value)| write!(f, "_{name}={}", value as i32))
     }
 }
 

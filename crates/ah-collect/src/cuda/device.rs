@@ -55,6 +55,7 @@ pub(crate) enum Arg {
     Buffer(Buffer),
     I32(i32),
     I64(i64),
+    F32(f32),
     U64(u64),
 }
 
@@ -236,6 +237,7 @@ impl Gpu {
                 Arg::Buffer(buffer) => launch.arg(&buffer.address),
                 Arg::I32(x) => launch.arg(x),
                 Arg::I64(x) => launch.arg(x),
+                Arg::F32(x) => launch.arg(x),
                 Arg::U64(x) => launch.arg(x),
             };
         }

@@ -14,7 +14,7 @@ use super::error::CudaError;
 use super::kernels::{Launch, MixedMm, MixedMmProblem};
 use super::mm::half;
 use super::nvrtc::Source;
-use super::operands::{Expected, Operands};
+use super::operands::{Expected, Operands, deviation};
 use super::shape::Shape;
 use super::workspace::Workspace;
 use crate::runner::{BenchmarkRunner, Burst, Failure};
@@ -91,7 +91,7 @@ impl MixedMmRunner {
         let transposed = input.problem.transposed;
         let ours = self.ours[&self.choices[choice.index()]][usize::from(transposed)]
             .ok_or_else(|| Failure::skipped("a configuration for the other layout of the weights"))?;
-        let launch = ours.launch(&input.problem, &self.gpu.limits()).map_err(Failure::skipped)?;
+        let launch = ours.launch(&input.problem, &self.gpu.limits()).map_err(super::ineligible)?;
         self.workspace.admits(&launch)?;
         Ok((self.gpu.kernel(SOURCE, "mixed_mm", ours.defines(&input.problem))?, launch))
     }
@@ -195,8 +195,8 @@ impl BenchmarkRunner for MixedMmRunner {
         };
         let fit = MixedMm::choices(problem.transposed).iter().filter(|c| c.launch(&problem, &gpu.limits()).is_ok());
         gpu.prepare(fit.map(|c| (SOURCE, c.defines(&problem))).collect());
-        self.operands.randomize(gpu, a.buffer, m * k, element, seed)?;
-        self.operands.randomize(gpu, b.buffer, k * n, weights, seed ^ 1)?;
+        self.operands.randomize(gpu, a.buffer, m * k, (element, deviation(element, weights)), seed)?;
+        self.operands.randomize(gpu, b.buffer, k * n, (weights, 1.0), seed ^ 1)?;
         Ok(Input {
             problem,
             element,

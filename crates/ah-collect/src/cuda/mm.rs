@@ -91,7 +91,7 @@ impl MmRunner {
         let ours = self.ours(choice).ok_or_else(|| Failure::failed("there is no such choice"))?;
         let problem = problem(product)
             .ok_or_else(|| Failure::skipped("our kernels multiply 16-bit floats, the input is float32"))?;
-        let launch = ours.launch(&problem, &self.gpu.limits()).map_err(Failure::skipped)?;
+        let launch = ours.launch(&problem, &self.gpu.limits()).map_err(super::ineligible)?;
         self.workspace.admits(&launch)?;
         Ok(Way::Ours(self.gpu.kernel(SOURCE, "mm", ours.defines(&problem))?, launch))
     }
@@ -206,8 +206,8 @@ impl BenchmarkRunner for MmRunner {
             let fit = Mm::choices().iter().filter(|c| c.launch(&problem, &gpu.limits()).is_ok());
             gpu.prepare(fit.map(|c| (SOURCE, c.defines(&problem))).collect());
         }
-        self.operands.randomize(gpu, a.buffer, m * k, element, seed)?;
-        self.operands.randomize(gpu, b.buffer, k * n, element, seed ^ 1)?;
+        self.operands.randomize(gpu, a.buffer, m * k, (element, 1.0), seed)?;
+        self.operands.randomize(gpu, b.buffer, k * n, (element, 1.0), seed ^ 1)?;
         let rounding = if tf32 { Element::F16.epsilon() } else { element.epsilon() };
         let expected = self.operands.expect(gpu, (&a, element), (&b, element), rounding, seed)?;
         Ok(Input { product, expected, ways: self.choices.iter().map(|_| None).collect() })

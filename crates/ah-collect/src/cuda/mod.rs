@@ -29,7 +29,7 @@ mod workspace;
 use ah_types::timing::TimingPolicy;
 use ah_types::{Context, Optimization};
 
-use crate::runner::{Erased, Runner};
+use crate::runner::{Erased, Failure, Runner};
 use device::Gpu;
 use element::Element;
 pub use error::CudaError;
@@ -93,6 +93,13 @@ fn product_context(
         .with("mat2_dtype", b_element.name())
         .with("mat1_iscontig", a == (k, 1))
         .with("mat2_iscontig", b == (n, 1))
+}
+
+/// The reason without the value found, so that a choice that many inputs do not suit has one
+/// reason and not one for each size.
+fn ineligible(reason: kernels::Ineligible) -> Failure {
+    let reason = reason.to_string();
+    Failure::skipped(reason.split(", found").next().unwrap_or_default())
 }
 
 /// PyTorch's feature `using_tf32`.

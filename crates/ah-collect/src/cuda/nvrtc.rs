@@ -54,8 +54,12 @@ impl Compiler {
             "#line 1 \"{}\"\n{}\n#line 1 \"{}\"\n{}",
             COMMON.file, COMMON.text, source.file, source.text
         );
-        let mut options =
-            vec![format!("--gpu-architecture={}", self.architecture), "--std=c++17".to_owned()];
+        let mut options = vec![
+            format!("--gpu-architecture={}", self.architecture),
+            "--std=c++17".to_owned(),
+            // Helpers need no __device__.
+            "-default-device".to_owned(),
+        ];
         options.extend(defines.iter().map(|d| format!("-D{d}")));
         let path = self.folder.as_ref().map(|folder| {
             let mut hash = blake3::Hasher::new();

@@ -37,9 +37,9 @@ DEVICE u64 mix(u64 x) {
 
 DEVICE u64 draw(u64 seed, u64 i) { return mix(seed + (i + 1) * 0x9e3779b97f4a7c15ull); }
 
-// Floats from the standard normal distribution (Box and Muller), integers from all their values.
+// Floats from a normal distribution around 0 (Box and Muller), integers from all their values.
 // Any grid, any block.
-KERNEL random(void* to, u64 count, int type, u64 seed) {
+KERNEL random(void* to, u64 count, int type, float deviation, u64 seed) {
     u64 thread = blockIdx.x * (u64)blockDim.x + threadIdx.x, threads = (u64)gridDim.x * blockDim.x;
     if (type >= 3) {
         for (u64 i = thread; i < count; i += threads) ((u8*)to)[i] = (u8)(draw(seed, i / 8) >> i % 8 * 8);
@@ -48,7 +48,7 @@ KERNEL random(void* to, u64 count, int type, u64 seed) {
     for (u64 pair = thread; 2 * pair < count; pair += threads) {
         u64 bits = draw(seed, pair);
         float u = ((u32)(bits >> 40) + 1) * 0x1p-24f, angle = (u32)(bits & 0xffffff) * 0x1p-23f;
-        float radius = sqrtf(-2.0f * logf(u)), sine, cosine;
+        float radius = deviation * sqrtf(-2.0f * logf(u)), sine, cosine;
         sincospif(angle, &sine, &cosine);
         store(to, 2 * pair, type, radius * cosine);
         if (2 * pair + 1 < count) store(to, 2 * pair + 1, type, radius * sine);

@@ -53,19 +53,21 @@ impl Operands {
         })
     }
 
-    /// Fills with random numbers: floats normally distributed, integers from all their values.
+    /// Fills with random numbers: floats around 0 with this deviation, integers from all their
+    /// values.
     pub(crate) fn randomize(
         &self,
         gpu: &Gpu,
         buffer: Buffer,
         count: usize,
-        element: Element,
+        (element, deviation): (Element, f32),
         seed: u64,
     ) -> Result<(), CudaError> {
         let args = [
             Arg::Buffer(buffer),
             Arg::U64(count as u64),
             Arg::I32(element.code()),
+            Arg::F32(deviation),
             Arg::U64(seed.wrapping_mul(0x2545_f491_4f6c_dd1d)),
         ];
         gpu.launch(&self.random, Grid::of(self.blocks, 256), &args)
@@ -98,17 +100,11 @@ impl Operands {
             Arg::Buffer(self.samples.buffer()),
         ];
         gpu.launch(&self.expected, Grid::of(SAMPLES / 4, 128), &args)?;
-        // Elements of the product have a standard deviation of √k times those of the operands
-        // (1 for floats; int8 and uint8 reach a mean square of 74² and 147²). The largest of many
+        // Elements of the product have a standard deviation of √k times those of the operands. The largest of many
         // lies at five of them; cuBLAS may round partial sums too (split-K). The largest error seen on
         // 12,000 right products was 10 roundings of one deviation; 16 are allowed.
         #[allow(clippy::cast_precision_loss)]
-        let scale = (a.columns as f64).sqrt()
-            * match b_element {
-                Element::I8 => 74.0,
-                Element::U8 => 147.0,
-                _ => 1.0,
-            };
+        let scale = (a.columns as f64).sqrt() * f64::from(deviation(a_element, b_element)) * magnitude(b_element);
         // Sums in float32 add up to about √k roundings of their own.
         #[allow(clippy::cast_precision_loss)]
         let sums = Element::F32.epsilon() * (a.columns as f64).sqrt().max(8.0);
@@ -194,6 +190,21 @@ impl Operands {
             )));
         }
         Ok(())
+    }
+}
+
+/// The standard deviation of random floats that are multiplied with `other`: 1, but small beside
+/// integers, whose products of k = 32768 would overflow float16.
+pub(crate) fn deviation(element: Element, other: Element) -> f32 {
+    if element != other && matches!(other, Element::I8 | Element::U8) { 1.0 / 64.0 } else { 1.0 }
+}
+
+/// The root of the mean square of random numbers with a deviation of 1.
+fn magnitude(element: Element) -> f64 {
+    match element {
+        Element::I8 => 74.0,
+        Element::U8 => 147.0,
+        _ => 1.0,
     }
 }
 

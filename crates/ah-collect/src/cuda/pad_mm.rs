@@ -277,8 +277,8 @@ impl BenchmarkRunner for PadMmRunner {
             c: Matrix { buffer: c, rows: m, columns: n, strides: (n, 1) },
             c_padded: Matrix { buffer: c_padded, rows: m_padded, columns: n_padded, strides: (n_padded, 1) },
             expected: {
-                self.operands.randomize(gpu, a, m * k, element, seed)?;
-                self.operands.randomize(gpu, b, k * n, element, seed ^ 1)?;
+                self.operands.randomize(gpu, a, m * k, (element, 1.0), seed)?;
+                self.operands.randomize(gpu, b, k * n, (element, 1.0), seed ^ 1)?;
                 let matrix = |buffer, rows, columns, strides| Matrix { buffer, rows, columns, strides };
                 let (a, b) = (matrix(a, m, k, shape.a_strides), matrix(b, k, n, shape.b_strides));
                 let rounding = if tf32 { Element::F16.epsilon() } else { element.epsilon() };

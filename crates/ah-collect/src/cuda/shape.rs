@@ -63,11 +63,6 @@ impl Shape {
             self.b.name()
         ))
     }
-
-    /// Bytes of both operands and the product.
-    pub(crate) fn bytes(&self) -> usize {
-        (self.m * self.k + self.m * self.n) * self.a.bytes() + self.k * self.n * self.b.bytes()
-    }
 }
 
 /// A whole number from 1 up in a context.

@@ -114,14 +114,14 @@ impl BenchmarkRunner for SoftmaxRunner {
         let problem = input.problem();
         let fit = Softmax::choices().iter().filter(|c| c.launch(&problem, &gpu.limits()).is_ok());
         gpu.prepare(fit.map(|c| (SOURCE, c.defines(&problem))).collect());
-        self.operands.randomize(gpu, x, rows * columns, Element::F32, seed)?;
+        self.operands.randomize(gpu, x, rows * columns, (Element::F32, 1.0), seed)?;
         Ok(input)
     }
 
     fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
         self.gpu.enter()?;
         let (ours, problem) = (Softmax::choices()[choice.index()], input.problem());
-        let launch = ours.launch(&problem, &self.gpu.limits()).map_err(Failure::skipped)?;
+        let launch = ours.launch(&problem, &self.gpu.limits()).map_err(super::ineligible)?;
         let kernel = (self.gpu.kernel(SOURCE, "softmax", ours.defines(&problem))?, launch);
         self.gpu.fill(input.y, 0xff)?;
         self.run(input, &kernel)?;

@@ -133,6 +133,21 @@ impl AutoHeuristic {
         &self.choices
     }
 
+    pub(crate) fn fallback_index(&self) -> usize {
+        self.fallback
+    }
+
+    /// The device that the kernels run on.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// A heuristic serves and may be consulted.
+    pub(crate) fn has_heuristics(&self) -> bool {
+        self.consults && !self.collects && !self.bindings().bound.is_empty()
+    }
+
     /// The features of the context, derived ones behind.
     #[must_use]
     pub fn features(&self) -> &Features {

@@ -62,12 +62,8 @@ impl Race {
     /// A race of so many choices.
     #[must_use]
     pub fn new(policy: TimingPolicy, choices: usize) -> Self {
-        let lane = Lane {
-            samples: Vec::new(),
-            median: f64::INFINITY,
-            spent_ms: 0.0,
-            standing: Standing::Running,
-        };
+        let lane =
+            Lane { samples: Vec::new(), median: f64::INFINITY, spent_ms: 0.0, standing: Standing::Running };
         Self { policy, lanes: vec![lane; choices], turn: 0 }
     }
 

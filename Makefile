@@ -34,7 +34,7 @@ bench: ## Speed and memory, beside peers where they are installed
 	cargo bench --workspace
 
 check-generated: ## Prove that generated/ follows byte for byte from data/
-	scripts/check-generated.sh
+	scripts/generate.sh --check
 
 docs: ## The API's documentation (the book is docs/)
 	cargo doc --workspace --no-deps

@@ -64,6 +64,9 @@ pub struct TrainingPolicy {
     pub max_depth: Vec<usize>,
     /// Least numbers of inputs in a leaf to search.
     pub min_samples_leaf: Vec<usize>,
+    /// The features that make up an input's shape: inputs that agree in all of them are held out
+    /// together by `--test-split dims`, and calibrated together.
+    pub dimensions: Vec<String>,
     /// Only inputs for which this is true are learned from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub row_filter: Option<String>,

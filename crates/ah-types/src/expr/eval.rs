@@ -27,6 +27,12 @@ impl Row for Vec<Value> {
     }
 }
 
+impl Row for Box<[Value]> {
+    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
+        (**self).scalar(slot)
+    }
+}
+
 impl Typed {
     /// The value for one row, or `None` where it is undefined. Never panics.
     #[must_use]

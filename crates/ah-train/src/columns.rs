@@ -1,0 +1,267 @@
+//! Feature columns as learners see them: small integers in the order of the values.
+//!
+//! A numerical feature is one column whose codes are the ranks of its values; a category is one
+//! column each, with code 1 where the value is that category. So every split is `code <= c`,
+//! which is the split rule of [`ah_types::tree`] for both kinds.
+//!
+//! Columns that are constant, or that rank the inputs exactly as one before them does (in
+//! mixed_mm `k`, `mat1_stride_0` and `mat2_stride_1` are copies), are left out: they cannot give
+//! another split.
+
+use ah_types::expr::Row;
+use ah_types::{FeatureKind, Features, Scalar, Test};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::table::Table;
+
+/// Columns of features; a row is an input of the table.
+#[derive(Clone, Debug)]
+pub struct Columns {
+    columns: Vec<Column>,
+    rows: usize,
+}
+
+/// One column.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// The feature's slot.
+    pub slot: usize,
+    /// The category that code 1 stands for; `None` for a numerical feature.
+    category: Option<String>,
+    /// By row.
+    codes: Vec<u16>,
+    /// Least and greatest value of each code; for a category 0 and 1.
+    bounds: Vec<(f64, f64)>,
+}
+
+/// What reading the features of all inputs gave.
+pub struct Built {
+    /// The columns.
+    pub columns: Columns,
+    /// Inputs with an undefined derived feature: (input, slot of the first such feature). Their
+    /// codes mean nothing.
+    pub undefined: Vec<(u32, usize)>,
+    /// The categories seen, by slot, sorted; empty for numbers.
+    pub categories: Vec<Vec<String>>,
+}
+
+/// Values of one feature over all inputs.
+enum Values {
+    /// NaN where undefined.
+    Numbers(Vec<f64>),
+    /// Positions in the list of names; `UNDEFINED` where undefined.
+    Categories(Vec<u32>, Vec<String>),
+}
+
+const UNDEFINED: u32 = u32::MAX;
+
+impl Values {
+    /// One feature, logged or computed from those before it.
+    fn new(table: &Table, features: &Features, done: &[Self]) -> Self {
+        let slot = done.len();
+        let derived = slot.checked_sub(features.base().len()).map(|i| &features.derived()[i].1);
+        let rows =
+            table.inputs.iter().enumerate().map(|(input, i)| ColumnRow { base: &i.values, done, input });
+        match features.all().features()[slot].kind {
+            FeatureKind::Numerical => {
+                let value = |row: ColumnRow<'_>| match derived {
+                    None => row.scalar(slot).and_then(Scalar::number),
+                    Some(derived) => derived.eval(&row).and_then(Scalar::number),
+                };
+                Self::Numbers(rows.map(|row| value(row).unwrap_or(f64::NAN)).collect())
+            }
+            FeatureKind::Categorical => {
+                let mut ids: FxHashMap<String, u32> = FxHashMap::default();
+                let mut names = Vec::new();
+                let mut intern = |name: &str| {
+                    ids.get(name).copied().unwrap_or_else(|| {
+                        let id = names.len() as u32;
+                        ids.insert(name.to_owned(), id);
+                        names.push(name.to_owned());
+                        id
+                    })
+                };
+                let mut id = |row: ColumnRow<'_>| {
+                    let scalar = match derived {
+                        None => row.scalar(slot),
+                        Some(derived) => derived.eval(&row),
+                    };
+                    scalar.and_then(Scalar::category).map_or(UNDEFINED, &mut intern)
+                };
+                let codes = rows.map(&mut id).collect();
+                Self::Categories(codes, names)
+            }
+        }
+    }
+
+    fn is_undefined(&self, input: usize) -> bool {
+        match self {
+            Self::Numbers(x) => x[input].is_nan(),
+            Self::Categories(ids, _) => ids[input] == UNDEFINED,
+        }
+    }
+}
+
+/// A row whose derived features before the one at hand are already columns, so that derived
+/// features of derived features are not computed again.
+struct ColumnRow<'a> {
+    base: &'a [ah_types::Value],
+    done: &'a [Values],
+    input: usize,
+}
+
+impl Row for ColumnRow<'_> {
+    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
+        if slot < self.base.len() {
+            return self.base.scalar(slot);
+        }
+        match self.done.get(slot)? {
+            Values::Numbers(x) => Some(x[self.input]).filter(|x| !x.is_nan()).map(Scalar::Number),
+            Values::Categories(ids, names) => {
+                names.get(ids[self.input] as usize).map(|n| Scalar::Category(n))
+            }
+        }
+    }
+}
+
+impl Columns {
+    /// Computes every feature of every input and ranks it; at most `max_bins` codes a column
+    /// (quantiles beyond that).
+    ///
+    /// # Panics
+    /// When `max_bins` is below 2 or above 65,536.
+    #[must_use]
+    pub fn build(table: &Table, features: &Features, max_bins: usize) -> Built {
+        let mut undefined = FxHashMap::default();
+        let mut by_slot = Vec::with_capacity(features.all().len());
+        for slot in 0..features.all().len() {
+            let values = Values::new(table, features, &by_slot);
+            for input in (0..table.inputs.len()).filter(|&i| values.is_undefined(i)) {
+                undefined.entry(input as u32).or_insert(slot);
+            }
+            by_slot.push(values);
+        }
+        let mut columns = Vec::new();
+        let mut categories = vec![Vec::new(); by_slot.len()];
+        for (slot, values) in by_slot.iter().enumerate() {
+            match values {
+                Values::Numbers(values) => columns.push(numerical(slot, values, max_bins)),
+                Values::Categories(ids, names) => {
+                    let (names, encoded) = categorical(slot, ids, names);
+                    categories[slot] = names;
+                    columns.extend(encoded);
+                }
+            }
+        }
+        let mut seen = FxHashSet::default();
+        columns.retain(|c| c.bounds.len() > 1 && seen.insert(blake3::hash(&bytes(&c.codes))));
+        let mut undefined: Vec<_> = undefined.into_iter().collect();
+        undefined.sort_unstable();
+        Built { columns: Self { columns, rows: table.inputs.len() }, undefined, categories }
+    }
+
+    /// Columns of numbers for benchmarks and tests: `values[column][row]`.
+    #[must_use]
+    pub fn from_numbers(values: &[Vec<f64>], max_bins: usize) -> Self {
+        let rows = values.first().map_or(0, Vec::len);
+        let columns = values.iter().enumerate().map(|(slot, v)| numerical(slot, v, max_bins)).collect();
+        Self { columns, rows }
+    }
+
+    /// All columns.
+    #[must_use]
+    pub fn all(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The number of inputs.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+}
+
+impl Column {
+    /// The code of each input.
+    #[must_use]
+    pub fn codes(&self) -> &[u16] {
+        &self.codes
+    }
+
+    /// The number of codes.
+    #[must_use]
+    pub fn levels(&self) -> usize {
+        self.bounds.len()
+    }
+
+    /// The test between the codes `left` and `right`, which are neighbours inside a node: the
+    /// greatest code that goes left, and the test. A threshold is the midpoint of the values.
+    #[must_use]
+    pub fn test(&self, left: u16, right: u16) -> (u16, Test) {
+        if let Some(category) = &self.category {
+            return (0, Test::Categorical { slot: self.slot, category: category.clone() });
+        }
+        let mut threshold = midpoint(self.bounds[left as usize].1, self.bounds[right as usize].0);
+        let mut code = self.bounds.partition_point(|b| b.0 <= threshold) - 1;
+        if self.bounds[code].1 > threshold {
+            // Inside a bin, which stays whole.
+            code -= 1;
+            threshold = midpoint(self.bounds[code].1, self.bounds[code + 1].0);
+        }
+        (code as u16, Test::Numerical { slot: self.slot, threshold })
+    }
+}
+
+/// A finite number t with `left <= t < right`.
+fn midpoint(left: f64, right: f64) -> f64 {
+    let middle = f64::midpoint(left.max(f64::MIN), right.min(f64::MAX));
+    if middle < right { middle } else { left }
+}
+
+fn numerical(slot: usize, values: &[f64], max_bins: usize) -> Column {
+    assert!((2..=1 << 16).contains(&max_bins), "from 2 to 65,536 bins");
+    // -0 and 0 are one value to the split rule.
+    let value = |x: f64| if x.is_nan() { f64::INFINITY } else { x + 0.0 };
+    let mut sorted: Vec<f64> = values.iter().map(|&x| value(x)).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let mut bounds: Vec<(f64, f64)> = Vec::new();
+    let distinct = 1 + sorted.windows(2).filter(|w| w[0] < w[1]).count();
+    if distinct <= max_bins {
+        sorted.dedup();
+        bounds.extend(sorted.iter().map(|&x| (x, x)));
+    } else {
+        // Equal shares of the rows; a value that fills several shares is one bin.
+        let mut start = 0;
+        for bin in 1..=max_bins {
+            let end = (sorted.len() * bin / max_bins).max(start);
+            let Some(&last) = sorted[..end].last() else { continue };
+            let end = end + sorted[end..].partition_point(|&x| x <= last);
+            if end > start {
+                bounds.push((sorted[start], last));
+            }
+            start = end;
+        }
+    }
+    let code = |&x: &f64| (bounds.partition_point(|b| b.1 < value(x))).min(bounds.len() - 1) as u16;
+    let codes = values.iter().map(code).collect();
+    Column { slot, category: None, codes, bounds }
+}
+
+/// The sorted categories, and a column for each (one for two of them: the other is its mirror).
+fn categorical(slot: usize, ids: &[u32], names: &[String]) -> (Vec<String>, Vec<Column>) {
+    let mut order: Vec<u32> = (0..names.len() as u32).collect();
+    order.sort_unstable_by(|&a, &b| names[a as usize].cmp(&names[b as usize]));
+    let tested = if order.len() == 2 { &order[1..] } else { &order[..] };
+    let column = |&id: &u32| Column {
+        slot,
+        category: Some(names[id as usize].clone()),
+        codes: ids.iter().map(|&i| u16::from(i == id)).collect(),
+        bounds: if names.len() > 1 { vec![(0.0, 0.0), (1.0, 1.0)] } else { vec![(0.0, 0.0)] },
+    };
+    let columns = tested.iter().map(column).collect();
+    (order.iter().map(|&id| names[id as usize].clone()).collect(), columns)
+}
+
+fn bytes(codes: &[u16]) -> Vec<u8> {
+    codes.iter().flat_map(|c| c.to_le_bytes()).collect()
+}

@@ -1,0 +1,130 @@
+//! Judging a model on a table: what it would have cost to follow it.
+//!
+//! Pricing: an undecided input costs what the fallback costs, and so does an input whose chosen
+//! choice failed there. Among the choices of the ranking, only those that were measured on the
+//! input count as offered.
+
+use ah_types::{ChoiceId, Decision, Model};
+use serde::Serialize;
+
+use crate::table::Table;
+
+/// A choice that takes more than this many times the fallback's time counts against the promise.
+pub const DEFAULT_MAX_SLOWDOWN: f64 = 1.05;
+
+/// What following a model costs on some inputs, against taking each one's winner.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Metrics {
+    /// The inputs judged.
+    pub inputs: usize,
+    /// The share of them on which the model decides.
+    pub coverage: f64,
+    /// Geometric mean of time ÷ winner's time.
+    pub slowdown: f64,
+    /// The 95th percentile of the same.
+    pub p95: f64,
+    /// Its greatest value.
+    pub worst: f64,
+    /// Geometric mean of the fallback's time ÷ time.
+    pub speedup_over_fallback: f64,
+    /// The share of inputs on which the choice is slower than the fallback by more than the limit.
+    pub over_limit: f64,
+    /// Geometric mean of the slowdown if the best of the first 3 offered choices is taken.
+    pub top3: f64,
+    /// The same for the first 10.
+    pub top10: f64,
+}
+
+/// What was decided for one input.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// The input.
+    pub input: u32,
+    /// The offered choices of the ranking that are allowed, best first, as ids of the table; empty where undecided.
+    pub ranking: Vec<ChoiceId>,
+}
+
+/// The decisions of `model` on these inputs of `table`.
+#[must_use]
+pub fn decide(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usize>]) -> Vec<Judged> {
+    let to_table: Vec<Option<ChoiceId>> = model.choices.iter().map(|c| table.choice_id(c)).collect();
+    let judge = |&input: &u32| {
+        let offered =
+            |choice: ChoiceId| to_table[choice.index()].filter(|&c| table.cell(input as usize, c).is_some());
+        let values = &table.inputs[input as usize].values;
+        let values: Vec<_> = slots
+            .iter()
+            .zip(model.features.base().features())
+            .map(|(slot, feature)| match (slot, feature.kind) {
+                (Some(slot), _) => values[*slot].clone(),
+                (None, ah_types::FeatureKind::Numerical) => f64::NAN.into(),
+                (None, ah_types::FeatureKind::Categorical) => "".into(),
+            })
+            .collect();
+        let mut ranking = Vec::new();
+        if let Decision::Choice(first) = model.decide(&values, |c| offered(c).is_some())
+            && let Ok(leaf) = model.leaf(&values)
+        {
+            let from = leaf.ranking.iter().position(|r| r.choice == first.choice).unwrap_or_default();
+            let rest = leaf.ranking[from..].iter().filter(|r| r.allowed);
+            ranking.extend(rest.filter_map(|r| offered(r.choice)));
+        }
+        Judged { input, ranking }
+    };
+    inputs.iter().map(judge).collect()
+}
+
+/// What these decisions cost.
+#[must_use]
+pub fn metrics(table: &Table, judged: &[Judged], fallback: ChoiceId, max_slowdown: f64) -> Metrics {
+    if judged.is_empty() {
+        return Metrics::default();
+    }
+    let n = judged.len() as f64;
+    let mut slowdowns = Vec::with_capacity(judged.len());
+    let (mut decided, mut over_limit, mut over_fallback, mut top3, mut top10) = (0, 0, 0.0, 0.0, 0.0);
+    for Judged { input, ranking } in judged {
+        let input = *input as usize;
+        let fallback_price = table.fallback_price(input, fallback);
+        let price = |choice: &ChoiceId| match table.cell(input, *choice) {
+            Some(cell) if cell.time.is_finite() => cell.log_slowdown,
+            _ => fallback_price,
+        };
+        let best_of = |k: usize| ranking.iter().take(k).map(price).reduce(f64::min).unwrap_or(fallback_price);
+        let slowdown = best_of(1);
+        decided += usize::from(!ranking.is_empty());
+        let comparable = table.cell(input, fallback).is_some_and(|c| c.time.is_finite());
+        over_limit += usize::from(comparable && slowdown - fallback_price > max_slowdown.ln());
+        over_fallback += fallback_price - slowdown;
+        top3 += best_of(3);
+        top10 += best_of(10);
+        slowdowns.push(slowdown);
+    }
+    slowdowns.sort_unstable_by(f64::total_cmp);
+    let mean = slowdowns.iter().sum::<f64>() / n;
+    let at95 = ((n * 0.95).ceil() as usize).clamp(1, slowdowns.len()) - 1;
+    Metrics {
+        inputs: judged.len(),
+        coverage: decided as f64 / n,
+        slowdown: mean.exp(),
+        p95: slowdowns[at95].exp(),
+        worst: slowdowns[slowdowns.len() - 1].exp(),
+        speedup_over_fallback: (over_fallback / n).exp(),
+        over_limit: over_limit as f64 / n,
+        top3: (top3 / n).exp(),
+        top10: (top10 / n).exp(),
+    }
+}
+
+/// What always taking one choice costs on these inputs.
+#[must_use]
+pub fn always(
+    table: &Table,
+    inputs: &[u32],
+    choice: ChoiceId,
+    fallback: ChoiceId,
+    max_slowdown: f64,
+) -> Metrics {
+    let judged: Vec<Judged> = inputs.iter().map(|&input| Judged { input, ranking: vec![choice] }).collect();
+    metrics(table, &judged, fallback, max_slowdown)
+}

@@ -1,0 +1,121 @@
+//! A tree while it is learned: splits over column codes, without leaves' contents.
+
+use ah_types::Test;
+use linfa::traits::PredictInplace;
+use ndarray::Array1;
+
+use crate::columns::Columns;
+use crate::learners::Rows;
+
+/// A binary tree in one `Vec`: the root first, children behind their parent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grown {
+    /// The nodes.
+    pub nodes: Vec<GrownNode>,
+}
+
+/// A node; without a split it is a leaf.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GrownNode {
+    /// The parent; the root is its own.
+    pub parent: u32,
+    /// Splits above it.
+    pub depth: u32,
+    /// The split.
+    pub split: Option<Split>,
+}
+
+/// `code <= limit` goes left.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Split {
+    /// The column's position.
+    pub column: u32,
+    /// The greatest code that goes left.
+    pub limit: u16,
+    /// The same split over values.
+    pub test: Test,
+    /// The left child.
+    pub left: u32,
+    /// The right child.
+    pub right: u32,
+}
+
+impl Grown {
+    /// A tree of one leaf.
+    #[must_use]
+    pub fn leaf() -> Self {
+        Self { nodes: vec![GrownNode { parent: 0, depth: 0, split: None }] }
+    }
+
+    /// Splits the leaf `node` and returns (left, right).
+    pub fn split(&mut self, node: u32, column: u32, limit: u16, test: Test) -> (u32, u32) {
+        let left = self.nodes.len() as u32;
+        let depth = self.nodes[node as usize].depth + 1;
+        self.nodes[node as usize].split = Some(Split { column, limit, test, left, right: left + 1 });
+        let child = GrownNode { parent: node, depth, split: None };
+        self.nodes.extend([child.clone(), child]);
+        (left, left + 1)
+    }
+
+    /// The leaf of an input, starting at `node`.
+    #[must_use]
+    pub fn leaf_below(&self, columns: &Columns, mut node: u32, input: u32) -> u32 {
+        while let Some(split) = &self.nodes[node as usize].split {
+            let code = columns.all()[split.column as usize].codes()[input as usize];
+            node = if code <= split.limit { split.left } else { split.right };
+        }
+        node
+    }
+
+    /// The leaf of an input.
+    #[must_use]
+    pub fn leaf_of(&self, columns: &Columns, input: u32) -> u32 {
+        self.leaf_below(columns, 0, input)
+    }
+
+    /// The number of leaves.
+    #[must_use]
+    pub fn leaves(&self) -> usize {
+        self.nodes.iter().filter(|n| n.split.is_none()).count()
+    }
+
+    /// The number of splits on the longest path.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.nodes.iter().map(|n| n.depth as usize).max().unwrap_or(0)
+    }
+
+    /// The upper part of the tree, at most so deep. One fit thus serves all depths.
+    #[must_use]
+    pub fn truncated(&self, depth: usize) -> Self {
+        self.rebuilt(|node| (node.depth as usize) < depth)
+    }
+
+    /// The tree with only those splits for which `keep` holds, from the root down, in preorder.
+    #[must_use]
+    pub fn rebuilt(&self, keep: impl Fn(&GrownNode) -> bool) -> Self {
+        let mut tree = Self::leaf();
+        let mut todo = vec![(0_u32, 0_u32)];
+        while let Some((old, new)) = todo.pop() {
+            let node = &self.nodes[old as usize];
+            if let Some(split) = node.split.as_ref().filter(|_| keep(node)) {
+                let (left, right) = tree.split(new, split.column, split.limit, split.test.clone());
+                todo.extend([(split.right, right), (split.left, left)]);
+            }
+        }
+        tree
+    }
+}
+
+/// linfa's `Predict`: the leaf of each row.
+impl PredictInplace<Rows<'_>, Array1<u32>> for Grown {
+    fn predict_inplace<'a>(&'a self, rows: &'a Rows<'_>, leaves: &mut Array1<u32>) {
+        for (leaf, &input) in leaves.iter_mut().zip(rows.inputs) {
+            *leaf = self.leaf_of(rows.columns, input);
+        }
+    }
+
+    fn default_target(&self, rows: &Rows<'_>) -> Array1<u32> {
+        Array1::zeros(rows.inputs.len())
+    }
+}

@@ -1,0 +1,74 @@
+//! Learners: what grows a tree. Each is one file behind [`Learner`], which is linfa's `Fit` over
+//! our records and targets, and one line in [`Kind`].
+//!
+//! A learner only decides where to split. What a leaf says is the same for all of them and is
+//! computed from the training rows that reach it ([`crate::leaves`]), so a library's own
+//! leaves (linfa's hold one class and no counts) never matter.
+
+mod linfa_trees;
+mod soft;
+
+use linfa::dataset::{DatasetBase, Records};
+use linfa::traits::Fit;
+
+use crate::columns::Columns;
+use crate::error::TrainError;
+use crate::grown::Grown;
+use crate::targets::Targets;
+
+pub use linfa_trees::{Criterion, LinfaTrees};
+pub use soft::{Preset, Soft};
+
+/// The rows of a fit: some inputs of the columns. linfa calls them records.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a> {
+    /// The features of all inputs.
+    pub columns: &'a Columns,
+    /// The inputs to learn from, ascending.
+    pub inputs: &'a [u32],
+}
+
+impl Records for Rows<'_> {
+    type Elem = u16;
+
+    fn nsamples(&self) -> usize {
+        self.inputs.len()
+    }
+
+    fn nfeatures(&self) -> usize {
+        self.columns.all().len()
+    }
+}
+
+/// What a learner learns from.
+pub type Dataset<'a> = DatasetBase<Rows<'a>, &'a Targets>;
+
+/// Grows trees. Implemented by everything that implements linfa's `Fit` for our data.
+pub trait Learner: Send + Sync {
+    /// The tree for these rows. The same rows give the same tree, whatever the threads.
+    ///
+    /// # Errors
+    /// [`TrainError::Linfa`] where linfa refuses.
+    fn grow(&self, dataset: &Dataset<'_>) -> Result<Grown, TrainError>;
+}
+
+impl<L> Learner for L
+where
+    L: for<'a> Fit<Rows<'a>, &'a Targets, TrainError, Object = Grown> + Send + Sync,
+{
+    fn grow(&self, dataset: &Dataset<'_>) -> Result<Grown, TrainError> {
+        self.fit(dataset)
+    }
+}
+
+/// The learners by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// [`Soft`] with the preset that cross-validation prefers.
+    Auto,
+    /// [`Soft`].
+    Soft,
+    /// [`LinfaTrees`].
+    Linfa,
+}

@@ -1,0 +1,104 @@
+//! `soft`: our own tree over soft targets.
+//!
+//! Each input's choices weigh `exp(-cost / temperature)`, so near ties count as ties and a bad
+//! choice costs what it costs; a split minimises the multi-output variance of these weights
+//! (the criterion of a multi-output regression tree in scikit-learn). The tree is then polished
+//! against the true cost by Tree Alternating Optimisation (Carreira-Perpiñán and Tavallali,
+//! "Alternating optimization of decision trees", NeurIPS 2018).
+//!
+//! [`grow`] grows it, [`weights`] makes the targets, [`polish`] polishes.
+
+mod criterion;
+mod grow;
+mod polish;
+mod weights;
+
+use linfa::traits::Fit;
+use serde::Serialize;
+
+use super::{Dataset, Rows};
+use crate::error::TrainError;
+use crate::grown::Grown;
+use crate::scores::Scores;
+use crate::targets::Targets;
+
+/// The parameters of the learner.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Soft {
+    /// Temperatures of the soft targets and their weights.
+    pub temperatures: Vec<(f64, f64)>,
+    /// Splits on a path, at most.
+    pub max_depth: usize,
+    /// Inputs in a leaf, at least.
+    pub min_samples_leaf: usize,
+    /// A split must gain this share of its node's variance.
+    pub min_gain: f64,
+    /// How many inputs' worth a leaf's scores are drawn towards its parent's.
+    pub kappa: f64,
+    /// The weight of the cost's own gain beside the variance's.
+    pub alpha: f64,
+    /// How many of the best columns look one split ahead; 0: none.
+    pub look: usize,
+    /// The weight of what the children could gain.
+    pub gamma: f64,
+    /// Sweeps of alternating optimisation, at most.
+    pub sweeps: usize,
+    /// A new split must improve by this many standard errors.
+    pub z: f64,
+}
+
+/// Named sets of parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Preset {
+    /// One temperature, variance alone, no look-ahead.
+    A,
+    /// Two temperatures, the cost's own gain beside the variance's, a look one split ahead.
+    B,
+}
+
+impl Soft {
+    /// The parameters of a preset.
+    #[must_use]
+    pub fn preset(preset: Preset, max_depth: usize, min_samples_leaf: usize) -> Self {
+        let a = Self {
+            temperatures: vec![(0.05, 1.0)],
+            max_depth,
+            min_samples_leaf,
+            min_gain: 1e-4,
+            alpha: 0.0,
+            look: 0,
+            gamma: 0.5,
+            kappa: 3.0,
+            sweeps: 6,
+            z: 0.5,
+        };
+        match preset {
+            Preset::A => a,
+            Preset::B => Self { temperatures: vec![(0.05, 1.0), (0.5, 0.5)], alpha: 0.3, look: 8, ..a },
+        }
+    }
+}
+
+impl<'a> Fit<Rows<'a>, &'a Targets, TrainError> for Soft {
+    type Object = Grown;
+
+    fn fit(&self, dataset: &Dataset<'a>) -> Result<Grown, TrainError> {
+        let rows = dataset.records();
+        let targets = *dataset.targets();
+        Ok(grow::grow(self, rows, targets))
+    }
+}
+
+impl Soft {
+    /// Polishes a grown tree against the true cost on the rows that it was grown from.
+    #[must_use]
+    pub fn polish(&self, tree: Grown, rows: &Rows<'_>, targets: &Targets) -> Grown {
+        polish::polish(self, tree, rows, targets)
+    }
+
+    /// The scores of a tree's nodes under these parameters.
+    #[must_use]
+    pub fn scores(&self, tree: &Grown, rows: &Rows<'_>, targets: &Targets) -> Scores {
+        Scores::new(tree, rows, targets, self.kappa)
+    }
+}

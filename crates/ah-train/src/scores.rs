@@ -1,0 +1,94 @@
+//! How each node ranks the choices: the mean cost of each choice over the node's rows, drawn
+//! towards its parent's, and at the root towards the mean over the whole training part.
+//!
+//! `score[node][c] = (sum of costs in node + kappa * score[parent][c]) / (count + kappa)` over
+//! the rows where c was measured.
+
+use ah_types::ChoiceId;
+
+use crate::grown::Grown;
+use crate::learners::Rows;
+use crate::targets::{COST_ONE, Targets};
+
+/// A choice that was never measured is taken to cost this, as if seen on five inputs.
+const PRIOR_COST: f64 = 0.7;
+const PRIOR_COUNT: f64 = 5.0;
+
+/// The scores of all nodes of one tree: least is best.
+#[derive(Clone, Debug)]
+pub struct Scores {
+    choices: usize,
+    scores: Vec<f64>,
+}
+
+impl Scores {
+    /// The scores of every node from the rows that reach it.
+    #[must_use]
+    pub fn new(tree: &Grown, rows: &Rows<'_>, targets: &Targets, kappa: f64) -> Self {
+        let choices = targets.choices();
+        let mut sums = vec![(0_i64, 0_u32); tree.nodes.len() * choices];
+        for &input in rows.inputs {
+            let leaf = tree.leaf_of(rows.columns, input) as usize;
+            for cost in targets.of(input) {
+                let (sum, count) = &mut sums[leaf * choices + cost.choice.index()];
+                *sum += i64::from(cost.cost);
+                *count += 1;
+            }
+        }
+        // Children stand behind their parents, so one pass from the back adds them up.
+        for node in (1..tree.nodes.len()).rev() {
+            let parent = tree.nodes[node].parent as usize;
+            let (head, tail) = sums.split_at_mut(node * choices);
+            for (up, down) in head[parent * choices..].iter_mut().zip(&tail[..choices]) {
+                up.0 += down.0;
+                up.1 += down.1;
+            }
+        }
+        let mut scores = vec![0.0; sums.len()];
+        for node in 0..tree.nodes.len() {
+            for choice in 0..choices {
+                let at = node * choices + choice;
+                let (sum, count) = (sums[at].0 as f64 / COST_ONE, f64::from(sums[at].1));
+                let prior = if node == 0 {
+                    let (sum, count) = (sums[choice].0 as f64 / COST_ONE, f64::from(sums[choice].1));
+                    (sum + PRIOR_COUNT * PRIOR_COST) / (count + PRIOR_COUNT)
+                } else {
+                    scores[tree.nodes[node].parent as usize * choices + choice]
+                };
+                scores[at] =
+                    if count + kappa > 0.0 { (sum + kappa * prior) / (count + kappa) } else { prior };
+            }
+        }
+        Self { choices, scores }
+    }
+
+    /// The scores of a node, by choice.
+    #[must_use]
+    pub fn node(&self, node: u32) -> &[f64] {
+        &self.scores[node as usize * self.choices..][..self.choices]
+    }
+
+    /// The cost of what a node picks for an input among its measured choices: the least score,
+    /// the first choice of equals.
+    #[must_use]
+    pub fn cost(&self, node: u32, targets: &Targets, input: u32) -> u32 {
+        let scores = self.node(node);
+        let mut best = (f64::INFINITY, 0);
+        for cost in targets.of(input) {
+            let score = scores[cost.choice.index()];
+            if score < best.0 {
+                best = (score, cost.cost);
+            }
+        }
+        best.1
+    }
+
+    /// All choices of a node, best first.
+    #[must_use]
+    pub fn ranking(&self, node: u32) -> Vec<(ChoiceId, f64)> {
+        let ids = (0_u32..).map(ChoiceId);
+        let mut ranking: Vec<_> = ids.zip(self.node(node).iter().copied()).collect();
+        ranking.sort_by(|a, b| a.1.total_cmp(&b.1));
+        ranking
+    }
+}

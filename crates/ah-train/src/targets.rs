@@ -1,0 +1,90 @@
+//! What is learned: for each input, what each measured choice costs.
+
+use ah_types::ChoiceId;
+
+use crate::table::Table;
+
+/// Costs are whole multiples of 2^-24 of a log slowdown, so that their sums do not depend on
+/// the order of rows or threads. 2^39 of the largest fit into an i64.
+pub const COST_ONE: f64 = (1_u32 << 24) as f64;
+
+/// A log slowdown counts at most this much: ten times slower is as bad as it gets.
+pub const COST_LIMIT: f64 = 2.3;
+
+/// One measured choice of one input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// The choice.
+    pub choice: ChoiceId,
+    /// Log slowdown in units of [`COST_ONE`]; a failed choice costs what the fallback costs.
+    pub cost: u32,
+    /// False where it failed.
+    pub usable: bool,
+}
+
+/// The costs of all inputs of a table.
+#[derive(Clone, Debug)]
+pub struct Targets {
+    choices: usize,
+    offsets: Vec<u32>,
+    costs: Vec<Cost>,
+}
+
+impl Targets {
+    /// The costs of a table with this fallback.
+    #[must_use]
+    pub fn new(table: &Table, fallback: ChoiceId) -> Self {
+        let mut targets = Self { choices: table.choices.len(), offsets: vec![0], costs: Vec::new() };
+        for input in 0..table.inputs.len() {
+            if table.is_usable(input) {
+                let failed = quantised(table.fallback_price(input, fallback));
+                targets.costs.extend(table.cells(input).iter().map(|c| {
+                    let usable = c.log_slowdown.is_finite();
+                    let cost = if usable { quantised(c.log_slowdown) } else { failed };
+                    Cost { choice: c.choice, cost, usable }
+                }));
+            }
+            targets.offsets.push(targets.costs.len() as u32);
+        }
+        targets
+    }
+
+    /// Targets for tests and benchmarks: input i's winner is `winners[i]`, all else is ten times slower.
+    #[must_use]
+    pub fn from_winners(winners: &[usize]) -> Self {
+        let choices = winners.iter().max().map_or(0, |w| w + 1);
+        let mut targets = Self { choices, offsets: vec![0], costs: Vec::new() };
+        for &winner in winners {
+            targets.costs.extend((0..choices).map(|c| Cost {
+                choice: ChoiceId(c as u32),
+                cost: if c == winner { 0 } else { quantised(COST_LIMIT) },
+                usable: true,
+            }));
+            targets.offsets.push(targets.costs.len() as u32);
+        }
+        targets
+    }
+
+    /// The number of choices.
+    #[must_use]
+    pub fn choices(&self) -> usize {
+        self.choices
+    }
+
+    /// The measured choices of an input, by choice.
+    #[must_use]
+    pub fn of(&self, input: u32) -> &[Cost] {
+        let i = input as usize;
+        &self.costs[self.offsets[i] as usize..self.offsets[i + 1] as usize]
+    }
+
+    /// The winner of an input: the choice that costs least, the first of equals.
+    #[must_use]
+    pub fn winner(&self, input: u32) -> Option<ChoiceId> {
+        self.of(input).iter().filter(|c| c.usable).min_by_key(|c| c.cost).map(|c| c.choice)
+    }
+}
+
+fn quantised(log_slowdown: f64) -> u32 {
+    (log_slowdown.min(COST_LIMIT) * COST_ONE).round() as u32
+}

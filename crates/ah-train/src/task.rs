@@ -1,0 +1,233 @@
+//! What is learned, made ready: the log as a table, its features as columns, its fallback, and
+//! which inputs can be learned from.
+
+use ah_types::log::{Dirt, ReadOptions, Source};
+use ah_types::model::Precondition;
+use ah_types::{ChoiceId, Features, Optimization, expr, log};
+
+use crate::columns::{Built, Columns};
+use crate::error::TrainError;
+use crate::params::Params;
+use crate::table::Table;
+use crate::targets::Targets;
+
+/// Ranks are exact up to this many distinct values; a column of more becomes quantiles.
+const MAX_BINS: usize = 1 << 16;
+
+/// A log ready to be learned from.
+pub struct Task {
+    /// The optimization, built in or given.
+    pub optimization: Optimization,
+    /// The log's first line.
+    pub metadata: log::Metadata,
+    /// The files that were read.
+    pub sources: Vec<Source>,
+    /// Logged and derived features.
+    pub features: Features,
+    /// Inputs × choices.
+    pub table: Table,
+    /// The features of all inputs.
+    pub columns: Columns,
+    /// The categories seen, by slot.
+    pub categories: Vec<Vec<String>>,
+    /// The domain.
+    pub precondition: Option<Precondition>,
+    /// The inputs that can be learned from, ascending.
+    pub usable: Vec<u32>,
+    /// What the fallback is; `None`: the best single choice on what is learned from.
+    named_fallback: Option<ChoiceId>,
+    /// What to tell the user, in sentences.
+    pub warnings: Vec<String>,
+}
+
+impl Task {
+    /// Reads the logs and makes them ready.
+    ///
+    /// # Errors
+    /// [`TrainError`] where a log, the optimization or a name is not what it should be.
+    pub fn read(params: &Params) -> Result<Self, TrainError> {
+        let options = ReadOptions { skip_bad_rows: params.skip_bad_rows, max_rows: params.nrows };
+        let mut log = log::read_with(&params.logs, options)?;
+        let mut warnings = dirt(&log.dirt);
+        let optimization = match &params.optimization {
+            Some(path) => Optimization::read(path)?,
+            None => Optimization::built_in(&log.metadata.name)?,
+        };
+        let (derived, left_out) = optimization.derived_for(&log.schema);
+        if !left_out.is_empty() {
+            warnings.push(format!(
+                "derived features left out, as the log lacks what they use: {}",
+                left_out.join(", ")
+            ));
+        }
+        // The optimization knows units and which features are whole numbers; the log does not.
+        let described = log.schema.features().iter().map(|f| {
+            let known =
+                optimization.features.iter().find(|known| known.name == f.name && known.kind == f.kind);
+            known.unwrap_or(f).clone()
+        });
+        let schema = ah_types::Schema::new(described).unwrap_or_else(|_| log.schema.clone());
+        let features = Features::new(schema, &derived).map_err(|source| TrainError::Derived {
+            optimization: optimization.name.clone(),
+            source: Box::new(source),
+        })?;
+        let (metadata, sources) = (log.metadata.clone(), std::mem::take(&mut log.sources));
+        let table = Table::new(log);
+        let Built { columns, undefined, categories } = Columns::build(&table, &features, MAX_BINS);
+
+        let named_fallback = named_fallback(params, &optimization, &table)?;
+        let precondition = precondition(&optimization, &metadata, &features, &table, &mut warnings)?;
+        let usable = usable(&table, &features, &undefined, &mut warnings);
+        let usable = filtered(usable, &optimization, &features, &table, &mut warnings)?;
+        Ok(Self {
+            optimization,
+            metadata,
+            sources,
+            features,
+            table,
+            columns,
+            categories,
+            precondition,
+            usable,
+            named_fallback,
+            warnings,
+        })
+    }
+
+    /// The fallback; `None` where it is to be found as the best single choice.
+    #[must_use]
+    pub fn named_fallback(&self) -> Option<ChoiceId> {
+        self.named_fallback
+    }
+
+    /// The fallback when learning from these inputs.
+    ///
+    /// # Panics
+    /// Never: a table has at least one choice.
+    #[must_use]
+    pub fn fallback(&self, inputs: &[u32]) -> ChoiceId {
+        self.named_fallback.or_else(|| self.table.best_single(inputs)).unwrap_or(ChoiceId(0))
+    }
+
+    /// The costs of all inputs with this fallback.
+    #[must_use]
+    pub fn targets(&self, fallback: ChoiceId) -> Targets {
+        Targets::new(&self.table, fallback)
+    }
+}
+
+fn dirt(dirt: &Dirt) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if dirt.blank_lines > 0 {
+        warnings.push(format!("{} blank lines passed over", dirt.blank_lines));
+    }
+    if dirt.bad_rows > 0 {
+        warnings.push(format!(
+            "{} malformed rows passed over, among them: {}",
+            dirt.bad_rows,
+            dirt.examples.join("; ")
+        ));
+    }
+    for path in &dirt.unterminated {
+        warnings.push(format!(
+            "{}: the last line lacks its end, so its number may be cut short; remove it if the measuring was interrupted",
+            path.display()
+        ));
+    }
+    warnings
+}
+
+fn named_fallback(
+    params: &Params,
+    optimization: &Optimization,
+    table: &Table,
+) -> Result<Option<ChoiceId>, TrainError> {
+    let name = params.fallback.as_deref().or_else(|| optimization.fallback_among(&table.choices));
+    let Some(name) = name else { return Ok(None) };
+    table.choice_id(name).map(Some).ok_or_else(|| TrainError::UnknownChoice {
+        flag: "--fallback",
+        choice: name.to_owned(),
+        known: table.choices.clone(),
+    })
+}
+
+/// The optimization's precondition for this log's device. One that some measured inputs break
+/// is left out: the log shows that the domain is larger than it says.
+fn precondition(
+    optimization: &Optimization,
+    metadata: &log::Metadata,
+    features: &Features,
+    table: &Table,
+    warnings: &mut Vec<String>,
+) -> Result<Option<Precondition>, TrainError> {
+    let Some(text) = optimization.precondition_for(metadata) else { return Ok(None) };
+    let typed = resolve(optimization, "precondition", text, features)?;
+    let outside = table.inputs.iter().filter(|i| typed.eval_bool(&*i.values) != Some(true)).count();
+    if outside > 0 {
+        warnings.push(format!(
+            "{outside} of {} inputs are outside the precondition {text}; it is left out, as the log holds measurements there",
+            table.inputs.len()
+        ));
+        return Ok(None);
+    }
+    Ok(Some(Precondition { expression: text.to_owned(), typed }))
+}
+
+fn resolve(
+    optimization: &Optimization,
+    what: &'static str,
+    text: &str,
+    features: &Features,
+) -> Result<expr::Typed, TrainError> {
+    let wrong =
+        |reason: String| TrainError::Expression { optimization: optimization.name.clone(), what, reason };
+    let parsed = expr::parse(text).map_err(|e| wrong(e.to_string()))?;
+    let schema = if what == "precondition" { features.base() } else { features.all() };
+    parsed.resolve(schema).and_then(|t| t.expect_bool(&parsed)).map_err(|e| wrong(e.to_string()))
+}
+
+/// The inputs with a usable choice and all features defined.
+fn usable(
+    table: &Table,
+    features: &Features,
+    undefined: &[(u32, usize)],
+    warnings: &mut Vec<String>,
+) -> Vec<u32> {
+    if let Some(&(input, slot)) = undefined.first() {
+        let names: rustc_hash::FxHashSet<usize> = undefined.iter().map(|u| u.1).collect();
+        let mut names: Vec<&str> =
+            names.into_iter().map(|slot| features.all().features()[slot].name.as_str()).collect();
+        names.sort_unstable();
+        warnings.push(format!(
+            "{} inputs are not learned from, as a derived feature is undefined there ({}); the first is {}, where {:?} is",
+            undefined.len(),
+            names.join(", "),
+            table.inputs[input as usize].text,
+            features.all().features()[slot].name,
+        ));
+    }
+    let unusable = (0..table.inputs.len()).filter(|&i| !table.is_usable(i)).count();
+    if unusable > 0 {
+        warnings.push(format!("{unusable} inputs are not learned from, as every choice failed there"));
+    }
+    let defined = |input: &u32| undefined.binary_search_by_key(input, |u| u.0).is_err();
+    (0..table.inputs.len() as u32).filter(|i| table.is_usable(*i as usize)).filter(defined).collect()
+}
+
+/// The inputs that the optimization's row filter keeps.
+fn filtered(
+    mut usable: Vec<u32>,
+    optimization: &Optimization,
+    features: &Features,
+    table: &Table,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<u32>, TrainError> {
+    let Some(text) = &optimization.training.row_filter else { return Ok(usable) };
+    let typed = resolve(optimization, "row_filter", text, features)?;
+    let before = usable.len();
+    usable.retain(|&i| typed.eval_bool(&features.row(&*table.inputs[i as usize].values)) == Some(true));
+    if usable.len() < before {
+        warnings.push(format!("{} inputs left out by the row filter {text}", before - usable.len()));
+    }
+    Ok(usable)
+}

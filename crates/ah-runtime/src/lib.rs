@@ -53,6 +53,7 @@ mod builder;
 mod env;
 mod heuristic;
 mod loaded_model;
+mod model_folders;
 pub mod multi_kernel;
 mod recorder;
 pub mod registry;

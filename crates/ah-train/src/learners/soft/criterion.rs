@@ -159,7 +159,10 @@ impl<'a> Criterion<'a> {
                 left[output] += weight;
             }
             if let Some(costs) = &self.costs {
-                left_costs.iter_mut().zip(costs.row(pair[0])).for_each(|(sum, &cost)| *sum += u64::from(cost));
+                left_costs
+                    .iter_mut()
+                    .zip(costs.row(pair[0]))
+                    .for_each(|(sum, &cost)| *sum += u64::from(cost));
             }
             let next = self.code(column, pair[1]);
             if next == here {
@@ -171,7 +174,8 @@ impl<'a> Criterion<'a> {
                 continue;
             }
             let right_square = totals.square + left_square - 2 * product;
-            let variance = left_square as f64 / count as f64 + right_square as f64 / (n - count) as f64 - whole;
+            let variance =
+                left_square as f64 / count as f64 + right_square as f64 / (n - count) as f64 - whole;
             let mut gain = variance * scales.variance;
             if self.costs.is_some() {
                 let (mut least_left, mut least_right) = (u64::MAX, u64::MAX);

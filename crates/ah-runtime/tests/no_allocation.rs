@@ -89,5 +89,8 @@ fn a_remembered_pick_allocates_nothing() {
         }
     });
     assert_eq!(count, 0, "{}", multi.explain());
-    assert!(allocations(|| multi.run(&[100.into(), "int8".into()], |kernel| kernel())) > 0, "a miss allocates");
+    assert!(
+        allocations(|| multi.run(&[100.into(), "int8".into()], |kernel| kernel())) > 0,
+        "a miss allocates"
+    );
 }

@@ -3,7 +3,8 @@
 
 use ah_types::model::{Precondition, Provenance};
 use ah_types::{
-    ChoiceId, Device, FeatureKind, Features, Leaf, Model, Node, Optimization, Ranked, Scalar, Test, Tree, expr,
+    ChoiceId, Device, FeatureKind, Features, Leaf, Model, Node, Optimization, Ranked, Scalar, Test, Tree,
+    expr,
 };
 
 /// Decides `pad` for odd k above 100 (k from 101 on), `orig` up to 100; float64 is unsure by its

@@ -1,5 +1,6 @@
 //! Evaluation. This is the meaning of an expression; generated code must agree with it to the last bit.
 
+use super::math::{ctz, log2, modulo};
 use super::{BinaryOp, Expr, Function, Typed, UnaryOp};
 use crate::context::{Scalar, Value};
 
@@ -115,35 +116,7 @@ fn call(function: Function, args: &[Expr<usize>], row: &(impl Row + ?Sized)) -> 
         Function::Abs => Some(first.abs()),
         Function::Floor => Some(first.floor()),
         Function::Ceil => Some(first.ceil()),
-        Function::Log2 => (first > 0.0).then(|| first.log2()),
+        Function::Log2 => log2(first),
         Function::Ctz => ctz(first),
     }
-}
-
-/// `a % b` with the sign of `b`, as in Python; `None` for `b = 0` and where it is NaN.
-#[must_use]
-pub fn modulo(a: f64, b: f64) -> Option<f64> {
-    if b == 0.0 {
-        return None;
-    }
-    let r = a % b;
-    let r = if r != 0.0 && (r < 0.0) != (b < 0.0) { r + b } else { r };
-    (!r.is_nan()).then_some(r)
-}
-
-/// The trailing zero bits of a whole number, at most 64, and 64 for 0; `None` for others.
-#[must_use]
-pub fn ctz(x: f64) -> Option<f64> {
-    if !x.is_finite() || x.fract() != 0.0 {
-        return None;
-    }
-    if x == 0.0 {
-        return Some(64.0);
-    }
-    let (mut x, mut zeros) = (x.abs(), 0.0);
-    while zeros < 64.0 && x % 2.0 == 0.0 {
-        x /= 2.0;
-        zeros += 1.0;
-    }
-    Some(zeros)
 }

@@ -33,6 +33,8 @@ pub(super) struct Totals {
     sum: Vec<u64>,
     /// `|sum|²`
     square: u128,
+    /// Rows, each as often as it counts.
+    count: u64,
     /// The squared deviation from the mean, in units of `ONE` squared.
     deviation: f64,
     /// Sum of the costs, by choice; empty without costs.
@@ -109,25 +111,27 @@ impl<'a> Criterion<'a> {
 
     pub(super) fn totals(&self, members: &[u32]) -> Totals {
         let mut sum = vec![0_u64; self.weights.outputs];
-        let mut squares = 0_u128;
+        let (mut squares, mut count) = (0_u128, 0_u64);
         for &row in members {
+            let times = self.weights.count(row);
+            count += u64::from(times);
             for &(output, weight) in self.weights.row(row) {
                 sum[output as usize] += u64::from(weight);
-                squares += u128::from(weight) * u128::from(weight);
+                squares += u128::from(weight) * u128::from(weight / times);
             }
         }
         let square: u128 = sum.iter().map(|&s| u128::from(s) * u128::from(s)).sum();
-        let n = members.len() as u128;
-        // n * squares - |sum|² is exact and never negative (Cauchy-Schwarz).
-        let deviation = (n * squares).saturating_sub(square) as f64 / n as f64;
+        // count * squares - |sum|² is exact and never negative (Cauchy-Schwarz).
+        let deviation = (u128::from(count) * squares).saturating_sub(square) as f64 / count as f64;
         let mut costs = Vec::new();
         if let Some(c) = &self.costs {
             costs.resize(c.choices, 0);
             for &row in members {
-                costs.iter_mut().zip(c.row(row)).for_each(|(sum, &cost)| *sum += u64::from(cost));
+                let times = u64::from(self.weights.count(row));
+                costs.iter_mut().zip(c.row(row)).for_each(|(sum, &cost)| *sum += times * u64::from(cost));
             }
         }
-        Totals { sum, square, deviation, costs }
+        Totals { sum, square, count, deviation, costs }
     }
 
     /// The best split of one column: rows move from right to left in the order of their codes.
@@ -147,19 +151,23 @@ impl<'a> Criterion<'a> {
         let mut left_costs = vec![0_u64; totals.costs.len()];
         // |left|² and the product of left and the whole node's sum.
         let (mut left_square, mut product) = (0_u128, 0_u128);
-        let whole = totals.square as f64 / n as f64;
+        let whole = totals.square as f64 / totals.count as f64;
+        let mut left_count = 0_u64;
         let whole_cost = totals.costs.iter().min().map_or(0.0, |&c| c as f64);
         let mut best: Option<Candidate> = None;
         let mut here = first;
         for (count, pair) in order.windows(2).enumerate().map(|(i, p)| (i + 1, p)) {
+            let times = u64::from(self.weights.count(pair[0]));
+            left_count += times;
             for &(output, weight) in self.weights.row(pair[0]) {
                 let (output, weight) = (output as usize, u64::from(weight));
-                left_square += u128::from(weight * (2 * left[output] + weight));
+                left_square += u128::from(weight) * u128::from(2 * left[output] + weight);
                 product += u128::from(weight) * u128::from(totals.sum[output]);
                 left[output] += weight;
             }
             if let Some(costs) = &self.costs {
-                left_costs.iter_mut().zip(costs.row(pair[0])).for_each(|(sum, &cost)| *sum += u64::from(cost));
+                let row = left_costs.iter_mut().zip(costs.row(pair[0]));
+                row.for_each(|(sum, &cost)| *sum += times * u64::from(cost));
             }
             let next = self.code(column, pair[1]);
             if next == here {
@@ -171,7 +179,9 @@ impl<'a> Criterion<'a> {
                 continue;
             }
             let right_square = totals.square + left_square - 2 * product;
-            let variance = left_square as f64 / count as f64 + right_square as f64 / (n - count) as f64 - whole;
+            let right_count = totals.count - left_count;
+            let variance =
+                left_square as f64 / left_count as f64 + right_square as f64 / right_count as f64 - whole;
             let mut gain = variance * scales.variance;
             if self.costs.is_some() {
                 let (mut least_left, mut least_right) = (u64::MAX, u64::MAX);

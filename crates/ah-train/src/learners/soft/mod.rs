@@ -8,6 +8,7 @@
 //!
 //! [`grow`] grows it, [`weights`] makes the targets, [`polish`] polishes.
 
+mod costs;
 mod criterion;
 mod grow;
 mod polish;

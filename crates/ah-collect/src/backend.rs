@@ -64,9 +64,8 @@ pub fn open(
             return Err(CollectError::Device(format!("the CPU is device 0, found --device {device}")));
         }
         Backend::Cpu => cpu::open(optimization),
-        Backend::Cuda => {
-            cuda::open(optimization, device).map_err(|e| CollectError::Device(format!("--backend cuda: {e}")))?
-        }
+        Backend::Cuda => cuda::open(optimization, device)
+            .map_err(|e| CollectError::Device(format!("--backend cuda: {e}")))?,
         Backend::Fake => Some(fake::open(in_worker)?),
     };
     runner.ok_or_else(|| {

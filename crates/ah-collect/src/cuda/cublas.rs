@@ -81,12 +81,18 @@ impl Cublas {
     /// Starts a product. cuBLAS counts in columns, so it is given cᵀ = bᵀ · aᵀ.
     pub(crate) fn product(&self, p: &Product) -> Result<(), CudaError> {
         let doing = "multiply with cuBLAS";
-        let int = |x: usize| c_int::try_from(x).map_err(|_| CudaError::Blas {
-            doing: "fit a size into 31 bits for cuBLAS",
-            status: sys::cublasStatus_t::CUBLAS_STATUS_INVALID_VALUE,
-        });
+        let int = |x: usize| {
+            c_int::try_from(x).map_err(|_| CudaError::Blas {
+                doing: "fit a size into 31 bits for cuBLAS",
+                status: sys::cublasStatus_t::CUBLAS_STATUS_INVALID_VALUE,
+            })
+        };
         let op = |m: &Matrix| {
-            if m.is_column_major() { sys::cublasOperation_t::CUBLAS_OP_T } else { sys::cublasOperation_t::CUBLAS_OP_N }
+            if m.is_column_major() {
+                sys::cublasOperation_t::CUBLAS_OP_T
+            } else {
+                sys::cublasOperation_t::CUBLAS_OP_N
+            }
         };
         let (m, k, n) = (int(p.a.rows)?, int(p.a.columns)?, int(p.b.columns)?);
         let (lda, ldb, ldc) = (int(p.a.leading())?, int(p.b.leading())?, int(p.c.leading())?);
@@ -102,8 +108,20 @@ impl Cublas {
             sys::cublasSetMathMode(self.handle, mode).result().map_err(blas(doing))?;
             if p.element == Element::F32 {
                 return sys::cublasSgemm_v2(
-                    self.handle, op(&p.b), op(&p.a), n, m, k, &one, b as *const f32, ldb, a as *const f32, lda,
-                    &zero, c as *mut f32, ldc,
+                    self.handle,
+                    op(&p.b),
+                    op(&p.a),
+                    n,
+                    m,
+                    k,
+                    &one,
+                    b as *const f32,
+                    ldb,
+                    a as *const f32,
+                    lda,
+                    &zero,
+                    c as *mut f32,
+                    ldc,
                 )
                 .result()
                 .map_err(blas(doing));
@@ -148,7 +166,9 @@ pub(crate) fn version() -> Result<String, CudaError> {
     let property = |which| {
         let mut value = 0;
         // SAFETY: a place to write to.
-        unsafe { sys::cublasGetProperty(which, &mut value) }.result().map_err(blas("ask for cuBLAS's version"))?;
+        unsafe { sys::cublasGetProperty(which, &mut value) }
+            .result()
+            .map_err(blas("ask for cuBLAS's version"))?;
         Ok(value)
     };
     Ok(format!(

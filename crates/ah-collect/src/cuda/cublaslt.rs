@@ -26,7 +26,8 @@ type Attribute = sys::cublasLtMatmulAlgoConfigAttributes_t;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Algorithm([u32; 9]);
 
-const NAMES: [&str; 9] = ["ALGO", "TILE", "STAGES", "SPLIT-K", "REDUCTION", "SWIZZLE", "CUSTOM", "INNER", "CLUSTER"];
+const NAMES: [&str; 9] =
+    ["ALGO", "TILE", "STAGES", "SPLIT-K", "REDUCTION", "SWIZZLE", "CUSTOM", "INNER", "CLUSTER"];
 const ATTRIBUTES: [Attribute; 9] = [
     Attribute::CUBLASLT_ALGO_CONFIG_ID,
     Attribute::CUBLASLT_ALGO_CONFIG_TILE_ID,
@@ -105,12 +106,14 @@ impl CublasLt {
                 // The first attribute is the algorithm itself, which was just chosen.
                 (1..ATTRIBUTES.len()).try_for_each(|i| {
                     let value = (&raw const algorithm.0[i]).cast::<c_void>();
-                    sys::cublasLtMatmulAlgoConfigSetAttribute(&mut algo, ATTRIBUTES[i], value, width(i)).result()
+                    sys::cublasLtMatmulAlgoConfigSetAttribute(&mut algo, ATTRIBUTES[i], value, width(i))
+                        .result()
                 })
             })
             .and_then(|()| {
                 let d = &described;
-                sys::cublasLtMatmulAlgoCheck(self.handle, d.operation, d.a, d.b, d.c, d.c, &algo, &mut found).result()
+                sys::cublasLtMatmulAlgoCheck(self.handle, d.operation, d.a, d.b, d.c, d.c, &algo, &mut found)
+                    .result()
             })
         };
         let fits = supported.is_ok() && found.workspaceSize <= WORKSPACE;
@@ -188,7 +191,11 @@ impl CublasLt {
     /// TF32. An earlier proposal counts for more.
     pub(crate) fn survey(&self, counts: [usize; 3]) -> Result<Vec<Algorithm>, CudaError> {
         let mut all = Vec::new();
-        let kinds = [&[(Element::F16, false), (Element::Bf16, false)][..], &[(Element::F32, false)], &[(Element::F32, true)]];
+        let kinds = [
+            &[(Element::F16, false), (Element::Bf16, false)][..],
+            &[(Element::F32, false)],
+            &[(Element::F32, true)],
+        ];
         for (kinds, count) in kinds.into_iter().zip(counts) {
             let mut weights: HashMap<Algorithm, f64> = HashMap::new();
             for (shape, (element, tf32)) in shapes().flat_map(|s| kinds.iter().map(move |k| (s, *k))) {
@@ -218,7 +225,16 @@ type SurveyShape = ([usize; 3], [bool; 2]);
 
 fn shapes() -> impl Iterator<Item = SurveyShape> {
     let ms = [1, 16, 64, 128, 512, 1024, 2048, 4096, 8192];
-    let others = [(1024, 1024), (4096, 1024), (1024, 4096), (4096, 4096), (8192, 8192), (4096, 11008), (1000, 1000), (16384, 512)];
+    let others = [
+        (1024, 1024),
+        (4096, 1024),
+        (1024, 4096),
+        (4096, 4096),
+        (8192, 8192),
+        (4096, 11008),
+        (1000, 1000),
+        (16384, 512),
+    ];
     let layouts = [[false, false], [false, true], [true, false], [true, true]];
     ms.into_iter().flat_map(move |m| {
         others.into_iter().flat_map(move |(k, n)| layouts.into_iter().map(move |l| ([m, k, n], l)))
@@ -316,7 +332,8 @@ impl Described {
         described.b = layout(&product.a)?;
         described.c = layout(&product.c)?;
         described.operation =
-            result::create_matmul_desc(compute_type(product), sys::cudaDataType_t::CUDA_R_32F).map_err(lt(doing))?;
+            result::create_matmul_desc(compute_type(product), sys::cudaDataType_t::CUDA_R_32F)
+                .map_err(lt(doing))?;
         use sys::cublasLtMatmulDescAttributes_t as Desc;
         for (attribute, matrix) in
             [(Desc::CUBLASLT_MATMUL_DESC_TRANSA, &product.b), (Desc::CUBLASLT_MATMUL_DESC_TRANSB, &product.a)]

@@ -6,9 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ah_types::device::Cuda;
-use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUevent_flags, CUfunction_attribute, CUgraphInstantiate_flags};
 use cudarc::driver::sys::{self, CUstreamCaptureMode};
-use cudarc::driver::{CudaContext, CudaEvent, CudaFunction, CudaStream, LaunchConfig, PushKernelArg as _, result};
+use cudarc::driver::sys::{
+    CUdevice_attribute as Attribute, CUevent_flags, CUfunction_attribute, CUgraphInstantiate_flags,
+};
+use cudarc::driver::{
+    CudaContext, CudaEvent, CudaFunction, CudaStream, LaunchConfig, PushKernelArg as _, result,
+};
 use cudarc::nvrtc::Ptx;
 use rayon::prelude::*;
 
@@ -70,7 +74,11 @@ pub(crate) struct Grid {
 impl Grid {
     /// One-dimensional.
     pub(crate) fn of(blocks: usize, threads: u32) -> Self {
-        Self { blocks: (u32::try_from(blocks).unwrap_or(u32::MAX), 1), threads: (threads, 1), shared_memory: 0 }
+        Self {
+            blocks: (u32::try_from(blocks).unwrap_or(u32::MAX), 1),
+            threads: (threads, 1),
+            shared_memory: 0,
+        }
     }
 }
 
@@ -80,9 +88,8 @@ impl Grid {
 /// The driver is missing or does not work.
 pub(crate) fn count() -> Result<u32, CudaError> {
     Library::Driver.require()?;
-    let count = CudaContext::device_count().map_err(|e| {
-        CudaError::NoDevice(format!("NVIDIA's driver is installed and finds no GPU: {e}"))
-    })?;
+    let count = CudaContext::device_count()
+        .map_err(|e| CudaError::NoDevice(format!("NVIDIA's driver is installed and finds no GPU: {e}")))?;
     Ok(u32::try_from(count).unwrap_or(0))
 }
 
@@ -327,7 +334,10 @@ impl Gpu {
             .map_err(CudaError::driver("capture a graph"))?;
         let started = (0..runs).try_for_each(|_| run());
         // The capture is ended also where a launch failed, else the stream stays unusable.
-        let graph = self.stream.end_capture(CUgraphInstantiate_flags(0)).map_err(CudaError::driver("capture a graph"));
+        let graph = self
+            .stream
+            .end_capture(CUgraphInstantiate_flags(0))
+            .map_err(CudaError::driver("capture a graph"));
         started?;
         graph?.ok_or(CudaError::Driver {
             doing: "capture a graph",

@@ -59,7 +59,8 @@ impl MixedMmRunner {
                 ours.entry(choice.name(transposed)).or_default()[usize::from(transposed)] = Some(*choice);
             }
         }
-        let choices = std::iter::once("extern_fallback_mixed_mm".to_owned()).chain(ours.keys().cloned()).collect();
+        let choices =
+            std::iter::once("extern_fallback_mixed_mm".to_owned()).chain(ours.keys().cloned()).collect();
         Ok(Self {
             optimization,
             choices,
@@ -193,7 +194,8 @@ impl BenchmarkRunner for MixedMmRunner {
             activation_stride: k as u64,
             weight_stride: b.leading() as u64,
         };
-        let fit = MixedMm::choices(problem.transposed).iter().filter(|c| c.launch(&problem, &gpu.limits()).is_ok());
+        let fit =
+            MixedMm::choices(problem.transposed).iter().filter(|c| c.launch(&problem, &gpu.limits()).is_ok());
         gpu.prepare(fit.map(|c| (SOURCE, c.defines(&problem))).collect());
         self.operands.randomize(gpu, a.buffer, m * k, (element, deviation(element, weights)), seed)?;
         self.operands.randomize(gpu, b.buffer, k * n, (weights, 1.0), seed ^ 1)?;
@@ -224,7 +226,12 @@ impl BenchmarkRunner for MixedMmRunner {
         Ok(())
     }
 
-    fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Vec<f64>, Failure> {
+    fn run_benchmark(
+        &mut self,
+        input: &mut Input,
+        choice: ChoiceId,
+        burst: Burst,
+    ) -> Result<Vec<f64>, Failure> {
         self.gpu.enter()?;
         self.gpu.time(burst, || self.run(input, input.kernels[choice.index()].as_ref()))
     }

@@ -159,13 +159,25 @@ impl BenchmarkRunner for MmRunner {
     fn draw(&self, rng: &mut Rng) -> Context {
         let element = *sampling::pick(
             rng,
-            &[Element::F16, Element::F16, Element::F16, Element::Bf16, Element::Bf16, Element::Bf16, Element::F32],
+            &[
+                Element::F16,
+                Element::F16,
+                Element::F16,
+                Element::Bf16,
+                Element::Bf16,
+                Element::Bf16,
+                Element::F32,
+            ],
         );
         let tf32 = element == Element::F32 && sampling::flag(rng, 0.7);
         let max_work = if element == Element::F32 && !tf32 { MAX_WORK_F32 } else { MAX_WORK };
         let odd = sampling::flag(rng, 0.06);
         let [m, k, n] = loop {
-            let m = if odd { sampling::log_uniform(rng, 1, 16384) } else { sampling::dimension(rng, 1, 16384, 0.5) };
+            let m = if odd {
+                sampling::log_uniform(rng, 1, 16384)
+            } else {
+                sampling::dimension(rng, 1, 16384, 0.5)
+            };
             let side = |rng: &mut Rng| {
                 let size = sampling::log_uniform(rng, 128, 32768);
                 if odd { size | 1 } else { aligned(size) }
@@ -228,9 +240,16 @@ impl BenchmarkRunner for MmRunner {
         Ok(())
     }
 
-    fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Vec<f64>, Failure> {
+    fn run_benchmark(
+        &mut self,
+        input: &mut Input,
+        choice: ChoiceId,
+        burst: Burst,
+    ) -> Result<Vec<f64>, Failure> {
         self.gpu.enter()?;
-        let way = input.ways[choice.index()].as_ref().ok_or_else(|| Failure::failed("timed before it was checked"))?;
+        let way = input.ways[choice.index()]
+            .as_ref()
+            .ok_or_else(|| Failure::failed("timed before it was checked"))?;
         self.gpu.time(burst, || self.run(&input.product, way))
     }
 }

@@ -104,5 +104,9 @@ fn ineligible(reason: kernels::Ineligible) -> Failure {
 
 /// PyTorch's feature `using_tf32`.
 fn with_tf32(context: Context, element: Element, tf32: bool) -> Context {
-    if element == Element::F32 { context.with("using_tf32", tf32) } else { context.with("using_tf32", "not_float_32") }
+    if element == Element::F32 {
+        context.with("using_tf32", tf32)
+    } else {
+        context.with("using_tf32", "not_float_32")
+    }
 }

@@ -131,7 +131,9 @@ fn architecture((major, minor): (u32, u32)) -> String {
 fn folder() -> Option<PathBuf> {
     let path = |name: &str| std::env::var_os(name).filter(|p| !p.is_empty()).map(PathBuf::from);
     path("AH_CACHE_DIR")
-        .or_else(|| Some(path("XDG_CACHE_HOME").or_else(|| Some(path("HOME")?.join(".cache")))?.join("ah-collect")))
+        .or_else(|| {
+            Some(path("XDG_CACHE_HOME").or_else(|| Some(path("HOME")?.join(".cache")))?.join("ah-collect"))
+        })
         .map(|p| p.join("cubin"))
 }
 

@@ -104,7 +104,8 @@ impl Operands {
         // lies at five of them; cuBLAS may round partial sums too (split-K). The largest error seen on
         // 12,000 right products was 10 roundings of one deviation; 16 are allowed.
         #[allow(clippy::cast_precision_loss)]
-        let scale = (a.columns as f64).sqrt() * f64::from(deviation(a_element, b_element)) * magnitude(b_element);
+        let scale =
+            (a.columns as f64).sqrt() * f64::from(deviation(a_element, b_element)) * magnitude(b_element);
         // Sums in float32 add up to about √k roundings of their own.
         #[allow(clippy::cast_precision_loss)]
         let sums = Element::F32.epsilon() * (a.columns as f64).sqrt().max(8.0);
@@ -113,7 +114,10 @@ impl Operands {
 
     /// Fills a result with NaN before it is computed, so that what is not written shows.
     pub(crate) fn poison(&self, gpu: &Gpu, c: &Matrix, element: Element) -> Result<(), CudaError> {
-        gpu.fill(Buffer { bytes: ((c.rows - 1) * c.strides.0 + c.columns) * element.bytes(), ..c.buffer }, 0xff)
+        gpu.fill(
+            Buffer { bytes: ((c.rows - 1) * c.strides.0 + c.columns) * element.bytes(), ..c.buffer },
+            0xff,
+        )
     }
 
     /// Compares a row-major product.
@@ -181,7 +185,10 @@ impl Operands {
     fn judge(&self, gpu: &Gpu, scale: f64, tolerance: f64) -> Result<(), Failure> {
         let found = gpu.read::<u32>(self.found.buffer(), 2)?;
         if found[0] > 0 {
-            return Err(Failure::failed(format!("wrong result: {} elements are not finite or not written", found[0])));
+            return Err(Failure::failed(format!(
+                "wrong result: {} elements are not finite or not written",
+                found[0]
+            )));
         }
         let error = f64::from(f32::from_bits(found[1])) / scale;
         if error > tolerance {

@@ -130,7 +130,11 @@ impl PadMmRunner {
             int(matrix.columns),
         ];
         let blocks = (matrix.rows * matrix.columns).div_ceil(4 * 128);
-        self.gpu.launch(&self.padding[usize::from(element == Element::F32)].copy, Grid::of(blocks, 128), &args)
+        self.gpu.launch(
+            &self.padding[usize::from(element == Element::F32)].copy,
+            Grid::of(blocks, 128),
+            &args,
+        )
     }
 
     /// PyTorch's `write_pad` for a prepadded matrix: `x[-rows:, -columns:].fill_(0)`, where a
@@ -147,7 +151,11 @@ impl PadMmRunner {
             int(columns),
         ];
         let blocks = (rows * columns).div_ceil(256).min(4096);
-        self.gpu.launch(&self.padding[usize::from(element == Element::F32)].zero_block, Grid::of(blocks, 256), &args)
+        self.gpu.launch(
+            &self.padding[usize::from(element == Element::F32)].zero_block,
+            Grid::of(blocks, 256),
+            &args,
+        )
     }
 }
 
@@ -190,7 +198,15 @@ impl BenchmarkRunner for PadMmRunner {
         };
         let (a_transposed, b_transposed) = *sampling::pick(
             rng,
-            &[(false, false), (false, false), (true, false), (true, false), (false, true), (false, true), (true, true)],
+            &[
+                (false, false),
+                (false, false),
+                (true, false),
+                (true, false),
+                (false, true),
+                (false, true),
+                (true, true),
+            ],
         );
         // Only what is contiguous is ever prepadded (`should_exclude_padding_time`).
         let a_prepadded = sampling::flag(rng, 0.2) && !a_transposed;
@@ -225,7 +241,9 @@ impl BenchmarkRunner for PadMmRunner {
             #[allow(clippy::cast_precision_loss)]
             let expected = padded_length(size, align) as f64;
             if context.number(&name) != Some(expected) {
-                return Err(format!("{name} must be {expected}: {dimension} is padded to a multiple of {align}"));
+                return Err(format!(
+                    "{name} must be {expected}: {dimension} is padded to a multiple of {align}"
+                ));
             }
         }
         Ok(())
@@ -303,7 +321,12 @@ impl BenchmarkRunner for PadMmRunner {
         self.operands.check(&self.gpu, &view, input.element, &input.expected)
     }
 
-    fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Vec<f64>, Failure> {
+    fn run_benchmark(
+        &mut self,
+        input: &mut Input,
+        choice: ChoiceId,
+        burst: Burst,
+    ) -> Result<Vec<f64>, Failure> {
         self.gpu.enter()?;
         self.gpu.time(burst, || self.run(input, choice))
     }

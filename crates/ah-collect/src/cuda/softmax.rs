@@ -83,7 +83,10 @@ impl BenchmarkRunner for SoftmaxRunner {
             let rows = sampling::dimension(rng, 1, 1 << 17, 0.3);
             let columns = sampling::dimension(rng, 32, 1 << 18, 0.6);
             if rows * columns <= 1 << 28 {
-                return Context::new().with("rows", rows).with("columns", columns).with("dtype", Element::F32.name());
+                return Context::new()
+                    .with("rows", rows)
+                    .with("columns", columns)
+                    .with("dtype", Element::F32.name());
             }
         }
     }
@@ -130,7 +133,12 @@ impl BenchmarkRunner for SoftmaxRunner {
         Ok(())
     }
 
-    fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Vec<f64>, Failure> {
+    fn run_benchmark(
+        &mut self,
+        input: &mut Input,
+        choice: ChoiceId,
+        burst: Burst,
+    ) -> Result<Vec<f64>, Failure> {
         self.gpu.enter()?;
         let kernel = input.kernels[choice.index()].as_ref();
         let kernel = kernel.ok_or_else(|| Failure::failed("timed before it was checked"))?;

@@ -159,7 +159,11 @@ impl Softmax {
             multiple(what, size, u64::from(self.width))?;
         }
         // Half of the threads would have nothing to do; the fallback takes every input all the same.
-        at_least("columns", columns, if self.threads == 32 || *self == FALLBACK { 1 } else { self.row() / 2 + 1 })?;
+        at_least(
+            "columns",
+            columns,
+            if self.threads == 32 || *self == FALLBACK { 1 } else { self.row() / 2 + 1 },
+        )?;
 
         let parts = rows.div_ceil(u64::from(self.rows));
         let (grid, shared_memory) = match self.form {

@@ -26,7 +26,7 @@
 // Needs: k a multiple of 16 (n×k layout) or 8; n a multiple of 16 (k×n layout); lda in elements a
 // multiple of 8, ldb in bytes a multiple of 16, a, b and c at addresses that 16 divides.
 // Launch: grid up to tiles · ⌈k / (STEP · WARPS_K)⌉ blocks, 32 · WARPS_N · WARPS_K threads, shared
-// memory STAGES · warps · STAGE_BYTES + EXCHANGE_BYTES. `partial` has 2 · gridDim.x · BLOCK_M ·
+// memory STAGES · warps · STAGE_BYTES + WARPS_N · ⌊WARPS_K / 2⌋ · 32 · REGISTERS · 4. `partial` has 2 · gridDim.x · BLOCK_M ·
 // BLOCK_N floats; `tickets` one zero a tile, and is left so.
 
 constexpr int M_TILES = BLOCK_M / 8;
@@ -38,7 +38,6 @@ constexpr int THREADS = 32 * WARPS_N * WARPS_K;
 constexpr int STEP = TRANSPOSED ? 128 : 32;
 constexpr int WEIGHT_BYTES = STEP * WARP_N, ACTIVATION_BYTES = M_TILES * 8 * STEP * 2;
 constexpr int STAGE_BYTES = WEIGHT_BYTES + ACTIVATION_BYTES;
-constexpr int EXCHANGE_BYTES = WARPS_N * (WARPS_K / 2) * 32 * REGISTERS * 4;
 static_assert(STAGES >= 2 && BLOCK_M % 8 == 0 && (WARPS_K & (WARPS_K - 1)) == 0);
 static_assert(VECTOR == 16 || VECTOR == 8 || (TRANSPOSED && VECTOR == 4));
 
@@ -350,7 +349,7 @@ mixed_mm(const u16* __restrict__ a, const u8* __restrict__ b, u16* __restrict__ 
                 for (int r = 0; r < REGISTERS; ++r) flat[r] += slot[r * 32];
             __syncthreads();
         }
-        bool done = sum_over_blocks(flat, partial, tickets, parts, tile, warp_n * 32 + lane, WARPS_N * 32, warp_k == 0);
+        bool done = sum_over_blocks<THREADS>(flat, partial, tickets, parts, tile, warp_n * 32 + lane, WARPS_N * 32, warp_k == 0, threadIdx.x);
         if (done && warp_k == 0) write(sums, c, ldc, p, tile % p.m_blocks * BLOCK_M, tile / p.m_blocks * BLOCK_N + warp_n * WARP_N);
 #pragma unroll
         for (int r = 0; r < REGISTERS; ++r) flat[r] = 0.0f;

@@ -64,9 +64,9 @@ DEVICE void fetch_tile(u32 to, const u16* from, long long stride, int rows, int 
 }
 
 // Rows of shared memory hold 64 elements, or 32 where BLOCK_K or the block is that small.
-constexpr int chunks_of(int width) { return width % 64 == 0 ? 8 : 4; }
-constexpr int A_CHUNKS = chunks_of(A_TRANSPOSED ? BLOCK_M : BLOCK_K);
-constexpr int B_CHUNKS = chunks_of(B_TRANSPOSED ? BLOCK_K : BLOCK_N);
+template <int WIDTH> constexpr int chunks_of = WIDTH % 64 == 0 ? 8 : 4;
+constexpr int A_CHUNKS = chunks_of<A_TRANSPOSED ? BLOCK_M : BLOCK_K>;
+constexpr int B_CHUNKS = chunks_of<B_TRANSPOSED ? BLOCK_K : BLOCK_N>;
 constexpr int A_ROWS = A_TRANSPOSED ? BLOCK_K : BLOCK_M, A_GROUPS = (A_TRANSPOSED ? BLOCK_M : BLOCK_K) / (A_CHUNKS * 8);
 constexpr int B_ROWS = B_TRANSPOSED ? BLOCK_N : BLOCK_K, B_GROUPS = (B_TRANSPOSED ? BLOCK_K : BLOCK_N) / (B_CHUNKS * 8);
 
@@ -102,44 +102,7 @@ DEVICE Parts parts_of(const Problem& p) {
     return {(long long)((p.m + BLOCK_M - 1) / BLOCK_M) * ((p.n + BLOCK_N - 1) / BLOCK_N) * steps, steps};
 }
 
-// Two neighbouring elements of c.
-DEVICE void store_pair(u16* c, long long ldc, const Problem& p, int row, int column, float low, float high) {
-    if (row >= p.m || column >= p.n) return;
-    u16* to = c + row * ldc + column;
-    u32 both = pack(low, high);
-    if (column + 1 < p.n && ldc % 2 == 0) {
-        *(u32*)to = both;
-    } else {
-        to[0] = (u16)both;
-        if (column + 1 < p.n) to[1] = (u16)(both >> 16);
-    }
-}
-
 #if WGMMA
-
-// The description of an operand in shared memory: 128-byte rows, swizzled; eight of them 1024
-// bytes from the next eight. `leading` is the distance between groups of 64 elements, where the
-// rows run along m or n; it is not used where they run along k.
-DEVICE u64 describe(u32 address, u32 leading) {
-    return (u64)((address & 0x3ffff) >> 4) | (u64)(leading >> 4) << 16 | (u64)(1024 >> 4) << 32 | 1ull << 62;
-}
-
-// d += a · b for 64 × 128 over 16 steps of k, one warpgroup.
-DEVICE void wgmma_64x128x16(float (&d)[64], u64 a, u64 b) {
-#define D8(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
-    asm volatile(
-#if ELEMENT_BF16
-        "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
-#else
-        "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 "
-#endif
-        "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,"
-        "%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63}, "
-        "%64, %65, 1, 1, 1, %66, %67;"
-        : D8(0), D8(8), D8(16), D8(24), D8(32), D8(40), D8(48), D8(56)
-        : "l"(a), "l"(b), "n"(A_TRANSPOSED), "n"(1 - B_TRANSPOSED));
-#undef D8
-}
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
 mm(const u16* __restrict__ a, const u16* __restrict__ b, u16* __restrict__ c, float* partial, u32* tickets,
@@ -170,7 +133,7 @@ mm(const u16* __restrict__ a, const u16* __restrict__ b, u16* __restrict__ c, fl
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
         __syncthreads();
         u32 tile_a = stages + i % STAGES * STAGE_BYTES, tile_b = tile_a + A_BYTES;
-        asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+        wgmma_fence();
 #pragma unroll
         for (int s = 0; s < BLOCK_K / 16; ++s)
 #pragma unroll
@@ -182,33 +145,34 @@ mm(const u16* __restrict__ a, const u16* __restrict__ b, u16* __restrict__ c, fl
                                           : describe(tile_a + group * 64 * 128 + s * 32, 16);
                     u64 db = B_TRANSPOSED ? describe(tile_b + nt * 128 * 128 + s * 32, 16)
                                           : describe(tile_b + nt * 2 * BLOCK_K * 128 + s * 2048, BLOCK_K * 128);
-                    wgmma_64x128x16(sums[mt * N_TILES + nt], da, db);
+                    wgmma_64x128x16<A_TRANSPOSED, !B_TRANSPOSED>(sums[mt * N_TILES + nt], da, db);
                 }
-        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+        wgmma_commit();
         // The stage of two steps ago: every warpgroup has waited for its products before the
         // barrier above.
         int next = i + STAGES - 2;
         if (next < count) fetch_stage(stages + next % STAGES * STAGE_BYTES, p, (first + next) * BLOCK_K);
         commit_copies();
-        asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+        wgmma_wait<1>();
     }
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    wgmma_wait<0>();
 
     float (&flat)[M_TILES * N_TILES * 64] = reinterpret_cast<float (&)[M_TILES * N_TILES * 64]>(sums);
-    if (!sum_over_blocks(flat, partial, tickets, parts, tile, threadIdx.x, THREADS, true)) return;
+    if (!sum_over_blocks<THREADS>(flat, partial, tickets, parts, tile, threadIdx.x, THREADS, true, threadIdx.x)) return;
     int lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32;
+    Result result = {c, ldc, m, n};
 #pragma unroll
     for (int mt = 0; mt < M_TILES; ++mt)
 #pragma unroll
         for (int nt = 0; nt < N_TILES; ++nt)
 #pragma unroll
-            for (int j = 0; j < 16; ++j) {
-                float* d = &sums[mt * N_TILES + nt][j * 4];
-                int row = p.row + (warpgroup * M_TILES + mt) * 64 + warp * 16 + lane / 4;
-                int column = p.column + nt * 128 + j * 8 + lane % 4 * 2;
-                store_pair(c, ldc, p, row, column, d[0], d[1]);
-                store_pair(c, ldc, p, row + 8, column, d[2], d[3]);
-            }
+            for (int j = 0; j < 16; j += 4)
+#pragma unroll
+                for (int half = 0; half < 2; ++half) {
+                    const float* d = &sums[mt * N_TILES + nt][j * 4 + half * 2];
+                    u32 pairs[4] = {pack(d[0], d[1]), pack(d[4], d[5]), pack(d[8], d[9]), pack(d[12], d[13])};
+                    result.store_groups(p.row + (warpgroup * M_TILES + mt) * 64 + warp * 16 + lane / 4 + half * 8, p.column + nt * 128 + j * 8, pairs);
+                }
 }
 
 #else
@@ -283,14 +247,24 @@ mm(const u16* __restrict__ a, const u16* __restrict__ b, u16* __restrict__ c, fl
     }
 
     float (&flat)[M_TILES * N_TILES * 4] = reinterpret_cast<float (&)[M_TILES * N_TILES * 4]>(sums);
-    if (!sum_over_blocks(flat, partial, tickets, parts, tile, threadIdx.x, THREADS, true)) return;
+    if (!sum_over_blocks<THREADS>(flat, partial, tickets, parts, tile, threadIdx.x, THREADS, true, threadIdx.x)) return;
+    Result result = {c, ldc, m, n};
 #pragma unroll
     for (int mt = 0; mt < M_TILES; ++mt)
 #pragma unroll
-        for (int nt = 0; nt < N_TILES; ++nt) {
-            int row = p.row + warp_row + mt * 16 + lane / 4, column = p.column + warp_column + nt * 8 + lane % 4 * 2;
-            store_pair(c, ldc, p, row, column, sums[mt][nt][0], sums[mt][nt][1]);
-            store_pair(c, ldc, p, row + 8, column, sums[mt][nt][2], sums[mt][nt][3]);
+        for (int half = 0; half < 2; ++half) {
+            int row = p.row + warp_row + mt * 16 + lane / 4 + half * 8, column = p.column + warp_column;
+            auto pair = [&](int nt) { return pack(sums[mt][nt][half * 2], sums[mt][nt][half * 2 + 1]); };
+            if constexpr (N_TILES % 4 == 0) {
+#pragma unroll
+                for (int nt = 0; nt < N_TILES; nt += 4) {
+                    u32 pairs[4] = {pair(nt), pair(nt + 1), pair(nt + 2), pair(nt + 3)};
+                    result.store_groups(row, column + nt * 8, pairs);
+                }
+            } else {
+#pragma unroll
+                for (int nt = 0; nt < N_TILES; ++nt) result.store_pair(row, column + nt * 8 + lane % 4 * 2, pair(nt));
+            }
         }
 }
 

@@ -46,31 +46,37 @@ const fn mm(
     Mm { wgmma, block_m, block_n, block_k, stages, warps_m, warps_n, split_k }
 }
 
-const CHOICES: [Mm; 24] = [
+// With `mm_tma.cu`'s, within 0.1 % on average (7 % at worst) of the best of 80 configurations at 73
+// shapes, even and odd, on an H200; the larger mma ones are for devices that have nothing else.
+const CHOICES: [Mm; 28] = [
     mm(false, 128, 128, 32, 4, 2, 2, 1),
     mm(false, 128, 128, 32, 4, 2, 4, 1),
     mm(false, 128, 128, 64, 3, 2, 4, 1),
     mm(false, 128, 256, 64, 3, 2, 4, 1),
     mm(false, 256, 128, 32, 4, 4, 2, 1),
+    mm(false, 64, 128, 64, 4, 2, 2, 1),
+    mm(false, 64, 64, 32, 6, 2, 2, 1),
     mm(false, 64, 64, 64, 4, 2, 2, 1),
     mm(false, 64, 64, 64, 4, 2, 2, 4),
-    mm(false, 64, 64, 32, 6, 2, 2, 1),
-    mm(false, 64, 128, 64, 4, 2, 2, 1),
-    mm(false, 64, 128, 64, 4, 2, 2, 4),
-    mm(false, 128, 64, 64, 4, 2, 2, 1),
-    mm(false, 128, 64, 64, 4, 2, 2, 4),
-    mm(false, 32, 128, 64, 4, 1, 4, 1),
-    mm(false, 32, 128, 64, 4, 1, 4, 4),
-    mm(false, 16, 128, 64, 4, 1, 4, 4),
+    mm(false, 64, 64, 64, 4, 2, 2, 8),
+    mm(false, 64, 32, 64, 6, 4, 1, 1),
+    mm(false, 64, 32, 64, 6, 4, 1, 4),
+    mm(false, 32, 64, 64, 6, 2, 2, 1),
+    mm(false, 32, 64, 64, 4, 1, 4, 4),
+    mm(false, 16, 64, 64, 6, 1, 4, 1),
+    mm(false, 16, 64, 64, 6, 1, 4, 4),
+    mm(false, 16, 64, 64, 6, 1, 4, 8),
+    mm(false, 16, 64, 64, 6, 1, 4, 16),
     mm(true, 128, 256, 64, 4, 8, 1, 1),
     mm(true, 256, 128, 64, 4, 8, 1, 1),
     mm(true, 256, 128, 64, 4, 8, 1, 2),
     mm(true, 128, 128, 64, 6, 8, 1, 1),
     mm(true, 128, 128, 64, 6, 8, 1, 2),
     mm(true, 128, 128, 64, 6, 8, 1, 4),
-    mm(true, 64, 256, 64, 4, 4, 1, 1),
     mm(true, 64, 128, 64, 4, 4, 1, 1),
     mm(true, 64, 128, 64, 4, 4, 1, 4),
+    mm(true, 64, 128, 64, 4, 4, 1, 8),
+    mm(true, 64, 128, 64, 4, 4, 1, 16),
 ];
 
 impl Mm {
@@ -140,6 +146,13 @@ impl Mm {
         at_least("n", n, if self.block_n <= 64 { 1 } else { block_n / 4 })?;
 
         let tiles = m.div_ceil(block_m) * n.div_ceil(block_n);
+        // Many small tiles read the operands far too often; splitting many tiles wins nothing.
+        if self.block_m * self.block_n < 128 * 128 {
+            at_most("the number of tiles", tiles, 4096)?;
+        }
+        if self.split_k > 1 {
+            at_most("the number of tiles", tiles, 2 * u64::from(limits.multiprocessors))?;
+        }
         let (steps, splits) = (k.div_ceil(u64::from(self.block_k)), u64::from(self.split_k));
         at_least("k", k, if splits == 1 { 1 } else { u64::from(self.block_k) * splits })?;
         at_most("the number of tiles times steps", tiles * steps, MOST)?;
@@ -173,11 +186,11 @@ mod tests {
     #[test]
     fn at_least_sixteen_configurations_with_names_of_their_own() {
         let names: HashSet<String> = CHOICES.iter().map(Mm::name).collect();
-        assert_eq!(names.len(), CHOICES.len());
+        assert!(names.len() == CHOICES.len() && names.len() >= 16);
         let offered =
             |limits| CHOICES.iter().filter(|c| c.launch(&problem(4096, 4096, 4096), &limits).is_ok()).count();
-        assert!(offered(H200) >= 16, "{}", offered(H200));
-        assert!(offered(A100) >= 12, "{}", offered(A100));
+        assert!(offered(H200) >= 10, "{}", offered(H200));
+        assert!(offered(A100) >= 6, "{}", offered(A100));
     }
 
     #[test]

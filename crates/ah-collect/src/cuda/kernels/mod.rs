@@ -7,7 +7,7 @@
 //!
 //! | optimization | source | configurations |
 //! | --- | --- | --- |
-//! | `mm` | `mm.cu` | [`Mm`] |
+//! | `mm` | `mm.cu`, `mm_tma.cu` | [`Mm`], [`MmTma`] |
 //! | `mixed_mm` | `mixed_mm.cu` | [`MixedMm`] |
 //! | `softmax` | `softmax.cu` | [`Softmax`] |
 //!
@@ -16,10 +16,12 @@
 
 mod mixed_mm;
 mod mm;
+mod mm_tma;
 mod softmax;
 
 pub use mixed_mm::{MixedMm, MixedMmProblem};
 pub use mm::{Mm, MmProblem};
+pub use mm_tma::{MmTma, TensorMap};
 pub use softmax::{Softmax, SoftmaxProblem};
 
 use thiserror::Error;

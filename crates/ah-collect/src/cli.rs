@@ -1,6 +1,7 @@
 //! The command line of `ah-collect`: raw flags, checked once, handed to the library.
 
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,6 +12,7 @@ use clap::{Parser, ValueEnum};
 
 use ah_collect::backend::{self, Backend};
 use ah_collect::plan::{self, Shard};
+use ah_collect::worker::{self, Limits, Worker};
 use ah_collect::{CollectError, Options, Runner, collect, judge, list};
 
 /// Inputs that a run measures when neither --num-samples nor --max-seconds says otherwise.
@@ -57,6 +59,18 @@ pub struct Cli {
     /// Measure one part of the sequence, so that several machines share it: 1/4 is the first of four
     #[arg(long, value_name = "I/N", default_value = "1/1")]
     shard: String,
+    /// Measure in a worker process, which outlives no hang or crash, and is restarted (CUDA always does)
+    #[arg(long)]
+    isolate: bool,
+    /// Seconds that a worker process may take for one step before its choice counts as hung
+    #[arg(long, value_name = "S", value_parser = seconds, default_value = "20")]
+    hang_seconds: Duration,
+    /// The devices to measure on at once, one worker process each, into one log
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', conflicts_with = "device")]
+    devices: Vec<u32>,
+    /// Serve one parent over standard input and output.
+    #[arg(long, hide = true)]
+    worker: bool,
     /// Show the optimizations with their choices and features
     #[arg(long)]
     list: bool,
@@ -89,6 +103,15 @@ fn seconds(text: &str) -> Result<Duration, String> {
 /// Whatever keeps it from its work.
 pub fn run(cli: &Cli) -> Result<u8, CollectError> {
     let backend = cli.backend();
+    if cli.worker {
+        // Ctrl-C reaches the whole group; the parent decides when its workers end.
+        let _ = ctrlc::set_handler(|| {});
+        let runner =
+            cli.optimization(None, backend).and_then(|o| backend::open(o, backend, cli.device, true));
+        // An error here means that the parent is gone, and with it whoever would read it.
+        let _ = worker::serve(runner);
+        return Ok(exit::SUCCESS);
+    }
     if cli.list {
         let lines = list::list(cli.name.as_deref(), backend, cli.device)?;
         println!("{lines}");
@@ -116,31 +139,60 @@ impl Cli {
         }
     }
 
-    /// Opens the runner of the optimization `name`, or of --name or --optimization.
-    fn open(&self, name: Option<&str>, backend: Backend) -> Result<Box<dyn Runner>, CollectError> {
+    /// The optimization `name`, or that of --name or --optimization.
+    fn optimization(&self, name: Option<&str>, backend: Backend) -> Result<Optimization, CollectError> {
         let name = name.or(self.name.as_deref());
-        let optimization = match (&self.optimization, name) {
-            (Some(path), name) => {
-                let optimization = Optimization::read(path)?;
-                match name {
-                    Some(name) if name != optimization.name => {
-                        return Err(CollectError::Usage(format!(
-                            "{} is the optimization {:?}, expected {name:?}",
-                            path.display(),
-                            optimization.name
-                        )));
-                    }
-                    _ => optimization,
-                }
-            }
-            (None, Some(name)) => backend::optimization(name, backend)?,
-            (None, None) => {
+        let Some(path) = &self.optimization else {
+            let Some(name) = name else {
                 return Err(CollectError::Usage(
                     "say what to measure: --name NAME (--list shows all)".to_owned(),
                 ));
+            };
+            return Ok(backend::optimization(name, backend)?);
+        };
+        let optimization = Optimization::read(path)?;
+        match name {
+            Some(name) if name != optimization.name => Err(CollectError::Usage(format!(
+                "{} is the optimization {:?}, expected {name:?}",
+                path.display(),
+                optimization.name
+            ))),
+            _ => Ok(optimization),
+        }
+    }
+
+    /// A runner for each device.
+    fn open(&self, name: Option<&str>, backend: Backend) -> Result<Vec<Box<dyn Runner>>, CollectError> {
+        let optimization = self.optimization(name, backend)?;
+        let devices = if self.devices.is_empty() { &[self.device][..] } else { &self.devices };
+        let isolated = self.isolate || backend == Backend::Cuda || devices.len() > 1;
+        let open = |device: &u32| {
+            if isolated {
+                self.worker(&optimization, backend, *device)
+            } else {
+                backend::open(optimization.clone(), backend, *device, false)
             }
         };
-        backend::open(optimization, backend, self.device, false)
+        devices.iter().map(open).collect()
+    }
+
+    fn worker(
+        &self,
+        optimization: &Optimization,
+        backend: Backend,
+        device: u32,
+    ) -> Result<Box<dyn Runner>, CollectError> {
+        let program = std::env::current_exe()
+            .map_err(|e| CollectError::Device(format!("cannot find this program to start a worker: {e}")))?;
+        let mut command = Command::new(program);
+        command.args(["--worker", "--name", &optimization.name, "--backend", backend.name(), "--device"]);
+        command.arg(device.to_string());
+        if let Some(path) = &self.optimization {
+            command.arg("--optimization").arg(path);
+        }
+        let limits = Limits { answer: self.hang_seconds, ..Limits::default() };
+        let worker = Worker::start(command, limits, optimization.clone()).map_err(CollectError::Device)?;
+        Ok(Box::new(worker))
     }
 
     fn policy(&self, runner: &dyn Runner) -> TimingPolicy {
@@ -155,9 +207,10 @@ impl Cli {
 
     fn collect(&self, backend: Backend) -> Result<u8, CollectError> {
         let shard = self.shard.parse::<Shard>().map_err(|e| CollectError::Usage(format!("--shard: {e}")))?;
-        let runner = self.open(None, backend)?;
+        let mut runners = self.open(None, backend)?;
+        let runner = &runners[0];
         let inputs = match &self.inputs {
-            Some(path) => Some(plan::read_inputs(path, &*runner, &runner.optimization().schema()?)?),
+            Some(path) => Some(plan::read_inputs(path, &**runner, &runner.optimization().schema()?)?),
             None => None,
         };
         let unlimited = self.max_seconds.is_some() || inputs.is_some();
@@ -168,16 +221,16 @@ impl Cli {
             shard,
             inputs,
             progress: true,
-            ..Options::new(&self.output, self.policy(&*runner))
+            ..Options::new(&self.output, self.policy(&**runner))
         };
         let stop = stop_on_signal();
-        let summary = collect(&mut [runner], &options, &stop)?;
+        let summary = collect(&mut runners, &options, &stop)?;
         eprintln!("{summary}\nlog: {}", self.output.display());
         Ok(if summary.interrupted { exit::INTERRUPTED } else { exit::SUCCESS })
     }
 
     fn judge(&self, model: &Model, backend: Backend) -> Result<u8, CollectError> {
-        let mut runner = self.open(Some(&model.optimization), backend)?;
+        let mut runner = self.open(Some(&model.optimization), backend)?.swap_remove(0);
         if let Some(learned) = &model.device
             && let Err(mismatch) = learned.admits(&runner.device())
         {

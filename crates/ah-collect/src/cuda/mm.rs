@@ -4,20 +4,23 @@
 use ah_types::timing::TimingPolicy;
 use ah_types::{ChoiceId, Context, Device, Optimization};
 
+use super::arena::{Allocation, Buffer};
 use super::cublas::{Cublas, Matrix, Product};
 use super::cublaslt::{Algorithm, CublasLt, Plan};
 use super::device::{Gpu, Kernel};
 use super::element::Element;
 use super::error::CudaError;
-use super::kernels::{Half, Launch, Mm, MmProblem};
+use super::kernels::{Half, Launch, Mm, MmProblem, MmTma};
 use super::nvrtc::Source;
 use super::operands::{Expected, Operands};
 use super::shape::Shape;
+use super::tensor_map;
 use super::workspace::Workspace;
 use crate::runner::{BenchmarkRunner, Burst, Failure};
 use crate::sampling::{self, Rng};
 
 const SOURCE: Source = Source { file: "mm.cu", text: Mm::SOURCE };
+const TMA_SOURCE: Source = Source { file: "mm_tma.cu", text: MmTma::SOURCE };
 
 /// cuBLASLt's algorithms that are offered: for 16-bit floats, float32, TF32.
 const ALGORITHMS: [usize; 3] = [20, 6, 8];
@@ -36,6 +39,8 @@ pub(super) struct MmRunner {
     cublaslt: CublasLt,
     operands: Operands,
     workspace: Workspace,
+    /// Two maps for each choice that fetches by Hopper's copy engine.
+    maps: Allocation,
 }
 
 /// How a choice computes the input in hand.
@@ -43,6 +48,8 @@ enum Way {
     Cublas,
     CublasLt(Plan),
     Ours(Kernel, Launch),
+    /// With the maps of its operands.
+    OursTma(Kernel, Launch, Buffer),
 }
 
 /// See [`BenchmarkRunner::Input`].
@@ -60,6 +67,7 @@ impl MmRunner {
         let choices = std::iter::once("extern_mm".to_owned())
             .chain(algorithms.iter().map(ToString::to_string))
             .chain(Mm::choices().iter().map(Mm::name))
+            .chain(MmTma::choices().iter().map(MmTma::name))
             .collect();
         Ok(Self {
             optimization,
@@ -68,32 +76,43 @@ impl MmRunner {
             cublas: Cublas::new(&gpu)?,
             operands: Operands::new(&gpu)?,
             workspace: Workspace::new(&gpu)?,
+            maps: Allocation::new(gpu.context(), MmTma::choices().len() * 2 * tensor_map::BYTES)?,
             cublaslt,
             gpu,
         })
     }
 
-    /// The configuration of ours that this choice is.
-    fn ours(&self, choice: ChoiceId) -> Option<Mm> {
-        Mm::choices().get(choice.index().checked_sub(1 + self.algorithms.len())?).copied()
-    }
-
     fn way(&self, product: &Product, choice: ChoiceId) -> Result<Way, Failure> {
-        if choice.0 == 0 {
-            return Ok(Way::Cublas);
-        }
-        if let Some(algorithm) = self.algorithms.get(choice.index() - 1) {
+        let Some(index) = choice.index().checked_sub(1) else { return Ok(Way::Cublas) };
+        if let Some(algorithm) = self.algorithms.get(index) {
             return match self.cublaslt.plan(product, algorithm)? {
                 Some(plan) => Ok(Way::CublasLt(plan)),
                 None => Err(Failure::skipped("cuBLASLt does not support this product by this algorithm")),
             };
         }
-        let ours = self.ours(choice).ok_or_else(|| Failure::failed("there is no such choice"))?;
         let problem = problem(product)
             .ok_or_else(|| Failure::skipped("our kernels multiply 16-bit floats, the input is float32"))?;
-        let launch = ours.launch(&problem, &self.gpu.limits()).map_err(super::ineligible)?;
+        let index = index - self.algorithms.len();
+        match Mm::choices().get(index) {
+            Some(ours) => {
+                let launch = ours.launch(&problem, &self.gpu.limits()).map_err(super::ineligible)?;
+                self.workspace.admits(&launch)?;
+                Ok(Way::Ours(self.gpu.kernel(SOURCE, "mm", ours.defines(&problem))?, launch))
+            }
+            None => self.tma_way(product, &problem, index - Mm::choices().len()),
+        }
+    }
+
+    fn tma_way(&self, product: &Product, problem: &MmProblem, index: usize) -> Result<Way, Failure> {
+        let ours = MmTma::choices()[index];
+        let launch = ours.launch(problem, &self.gpu.limits()).map_err(super::ineligible)?;
         self.workspace.admits(&launch)?;
-        Ok(Way::Ours(self.gpu.kernel(SOURCE, "mm", ours.defines(&problem))?, launch))
+        let kernel = self.gpu.kernel(TMA_SOURCE, "mm_tma", ours.defines(problem))?;
+        let maps = self.maps.buffer().from(index * 2 * tensor_map::BYTES);
+        let [a, b] = ours.maps(problem);
+        tensor_map::write(&self.gpu, &a, product.a.buffer, maps)?;
+        tensor_map::write(&self.gpu, &b, product.b.buffer, maps.from(tensor_map::BYTES))?;
+        Ok(Way::OursTma(kernel, launch, maps))
     }
 
     fn run(&self, product: &Product, way: &Way) -> Result<(), CudaError> {
@@ -108,6 +127,17 @@ impl MmRunner {
                     [a.buffer, b.buffer, c.buffer],
                     [a.rows, b.columns, a.columns],
                     [a.leading(), b.leading(), c.leading()],
+                )
+            }
+            Way::OursTma(kernel, launch, maps) => {
+                let Product { a, b, c, .. } = product;
+                let sizes = [a.rows, b.columns, a.columns];
+                self.workspace.mapped_product(
+                    &self.gpu,
+                    (kernel, launch),
+                    [*maps, c.buffer],
+                    sizes,
+                    c.leading(),
                 )
             }
         }
@@ -215,8 +245,11 @@ impl BenchmarkRunner for MmRunner {
         let c = Matrix { buffer: c, rows: m, columns: n, strides: (n, 1) };
         let product = Product { element, tf32, a, b, c };
         if let Some(problem) = problem(&product) {
-            let fit = Mm::choices().iter().filter(|c| c.launch(&problem, &gpu.limits()).is_ok());
-            gpu.prepare(fit.map(|c| (SOURCE, c.defines(&problem))).collect());
+            let limits = gpu.limits();
+            let fit = Mm::choices().iter().filter(|c| c.launch(&problem, &limits).is_ok());
+            let fit_tma = MmTma::choices().iter().filter(|c| c.launch(&problem, &limits).is_ok());
+            let sources = fit.map(|c| (SOURCE, c.defines(&problem)));
+            gpu.prepare(sources.chain(fit_tma.map(|c| (TMA_SOURCE, c.defines(&problem)))).collect());
         }
         self.operands.randomize(gpu, a.buffer, m * k, (element, 1.0), seed)?;
         self.operands.randomize(gpu, b.buffer, k * n, (element, 1.0), seed ^ 1)?;
@@ -232,7 +265,7 @@ impl BenchmarkRunner for MmRunner {
         self.operands.poison(&self.gpu, &c, element)?;
         self.run(&input.product, &way)?;
         let right = self.operands.check(&self.gpu, &c, element, &input.expected);
-        if right.is_err() && matches!(way, Way::Ours(..)) {
+        if right.is_err() && matches!(way, Way::Ours(..) | Way::OursTma(..)) {
             self.workspace.reset(&self.gpu)?;
         }
         right?;

@@ -24,6 +24,7 @@ mod operands;
 mod pad_mm;
 mod shape;
 mod softmax;
+mod tensor_map;
 mod workspace;
 
 use ah_types::timing::TimingPolicy;

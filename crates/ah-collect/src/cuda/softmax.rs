@@ -73,8 +73,16 @@ impl BenchmarkRunner for SoftmaxRunner {
         &self.choices
     }
 
+    /// Most take some microseconds, where the clock's step (32 ns) and a cache line more or less
+    /// are a percent: twice the samples.
     fn timing(&self) -> TimingPolicy {
-        TimingPolicy { early_stop_ratio: 1.5, budget_ms: 20.0, ..super::timing() }
+        TimingPolicy {
+            early_stop_ratio: 1.5,
+            budget_ms: 20.0,
+            min_samples: 15,
+            max_samples: 36,
+            ..super::timing()
+        }
     }
 
     /// From a row of a small head to a vocabulary, up to 2 GiB read and written.

@@ -60,6 +60,22 @@ impl Workspace {
         let args = [Arg::Buffer(a), Arg::Buffer(b), Arg::Buffer(c), partial, tickets, m, n, k, lda, ldb, ldc];
         gpu.launch(kernel, grid(launch), &args)
     }
+
+    /// Starts a product of ours that fetches its operands by maps: maps and result, m, n, k, the
+    /// result's stride.
+    pub(crate) fn mapped_product(
+        &self,
+        gpu: &Gpu,
+        (kernel, launch): (&Kernel, &Launch),
+        [maps, c]: [Buffer; 2],
+        sizes: [usize; 3],
+        ldc: usize,
+    ) -> Result<(), CudaError> {
+        let [m, n, k] = sizes.map(super::operands::int);
+        let (partial, tickets) = (Arg::Buffer(self.partial.buffer()), Arg::Buffer(self.tickets.buffer()));
+        let args = [Arg::Buffer(maps), Arg::Buffer(c), partial, tickets, m, n, k, Arg::I64(ldc as i64)];
+        gpu.launch(kernel, grid(launch), &args)
+    }
 }
 
 pub(crate) fn grid(launch: &Launch) -> Grid {

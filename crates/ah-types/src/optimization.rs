@@ -172,6 +172,14 @@ impl Optimization {
         Self::parse(&text, path)
     }
 
+    /// Reads an optimization from the text of its TOML: what a program embeds.
+    ///
+    /// # Errors
+    /// [`OptimizationError`] with line and column; the file is called `embedded.toml`.
+    pub fn from_toml(text: &str) -> Result<Self, OptimizationError> {
+        Self::parse(text, Path::new("embedded.toml"))
+    }
+
     fn parse(text: &str, path: &Path) -> Result<Self, OptimizationError> {
         let optimization: Self = toml::from_str(text).map_err(|e| OptimizationError::Toml {
             path: path.to_owned(),

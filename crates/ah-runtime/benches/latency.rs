@@ -68,7 +68,7 @@ fn remembered(c: &mut Criterion) {
 
 fn consulting() -> AutoHeuristic {
     let optimization = Optimization::built_in("mixed_mm").expect("built in");
-    let model = common::mixed_mm();
+    let model = common::mixed_mm(1);
     AutoHeuristic::builder("mixed_mm")
         .choices(model.choices.clone())
         .optimization(&optimization)

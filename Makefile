@@ -6,7 +6,7 @@ SHELL := /bin/bash
 # The pipeline's working folder; nothing outside it is written.
 PIPELINE := target/pipeline
 # Inputs to learn from and fresh inputs to be judged on; seconds are upper limits.
-SAMPLES ?= 600
+SAMPLES ?= 3000
 SECONDS_TO_COLLECT ?= 70
 FRESH ?= 24
 SEED ?= 1

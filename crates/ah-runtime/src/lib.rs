@@ -53,6 +53,8 @@ mod builder;
 mod env;
 mod heuristic;
 mod loaded_model;
+mod model_folders;
+pub mod multi_kernel;
 mod recorder;
 pub mod registry;
 
@@ -66,6 +68,7 @@ pub use builder::{Builder, SetupError};
 pub use env::Environment;
 pub use heuristic::{DeviceGuard, Heuristic, Unsure};
 pub use loaded_model::LoadedModel;
+pub use multi_kernel::{MultiKernel, source_hash};
 pub use recorder::RecordError;
 pub use registry::register;
 

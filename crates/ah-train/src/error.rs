@@ -30,7 +30,7 @@ pub enum TrainError {
         /// The optimization.
         optimization: String,
         /// Which feature and why.
-        source: DerivedError,
+        source: Box<DerivedError>,
     },
     /// An expression of the optimization (precondition, row filter) does not fit the log.
     #[error("optimization {optimization:?}: {what}: {reason}")]

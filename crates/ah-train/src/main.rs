@@ -2,9 +2,10 @@
 
 mod cli;
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use ah_train::{TrainError, report};
+use ah_train::{NamedLog, TrainError, report};
 use ah_types::Model;
 use clap::Parser;
 
@@ -27,7 +28,14 @@ fn main() -> ExitCode {
 
 fn train(args: &TrainArgs) -> Result<(), TrainError> {
     let params = args.raw().check()?;
-    if let Some(threads) = params.threads {
+    if let Some(threads) = args.threads {
+        if threads == 0 {
+            return Err(TrainError::Parameter {
+                flag: "--threads",
+                expected: "1 or more".to_owned(),
+                found: "0".to_owned(),
+            });
+        }
         // Fails only where a pool exists already, and none does yet.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     }
@@ -46,29 +54,51 @@ fn train(args: &TrainArgs) -> Result<(), TrainError> {
         print!("{}", report::trained(&trained));
     }
     eprintln!("wrote {}", args.model.display());
+    if let Some(path) = &args.save_dot {
+        report::dot::write(&trained.model, path)?;
+        eprintln!("wrote {}", path.display());
+    }
+    for NamedLog { name, path } in &cli::named(&args.data) {
+        judge(&trained.model, std::slice::from_ref(path), name, args.skip_bad_rows, args.json, None)?;
+    }
     Ok(())
 }
 
 fn evaluate(args: &EvaluateArgs) -> Result<(), TrainError> {
     let model = Model::read(&args.model)?;
-    let evaluation = ah_train::evaluate(&model, &args.logs, args.skip_bad_rows)?;
+    judge(&model, &args.logs, &model.heuristic, args.skip_bad_rows, args.json, args.decisions.as_deref())
+}
+
+/// Judges a model on logs and prints its figures under this name.
+fn judge(
+    model: &Model,
+    logs: &[PathBuf],
+    name: &str,
+    skip_bad_rows: bool,
+    json: bool,
+    decisions: Option<&Path>,
+) -> Result<(), TrainError> {
+    let evaluation = ah_train::evaluate(model, logs, skip_bad_rows)?;
     warn(&evaluation.warnings);
-    if let Some(path) = &args.decisions {
+    if let Some(path) = decisions {
         evaluation.write_decisions(path)?;
     }
     let (fallback, best) = (&evaluation.fallback, &evaluation.best_single);
-    if args.json {
+    if json {
         println!(
             "{}",
             serde_json::json!({
+                "name": name,
                 "model": evaluation.model,
                 "always_fallback": { "choice": fallback.0, "metrics": fallback.1 },
                 "best_single": { "choice": best.0, "metrics": best.1 },
             })
         );
     } else {
-        let rows = ((fallback.0.as_str(), &fallback.1), (best.0.as_str(), &best.1));
-        print!("{}", report::evaluated(&model.heuristic, &evaluation.model, rows.0, rows.1));
+        print!(
+            "{}",
+            report::evaluated(name, &evaluation.model, (&fallback.0, &fallback.1), (&best.0, &best.1))
+        );
     }
     Ok(())
 }

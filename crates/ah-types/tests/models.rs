@@ -165,8 +165,8 @@ fn nothing_invalid_is_let_in() {
     let text = model().to_json();
     for (from, to) in [
         ("\"version\": 1", "\"version\": 2"),
-        ("\"choice\": \"a\"", "\"choice\": \"z\""),
-        ("\"left\": 1", "\"left\": -1"),
+        ("\"choice\":\"a\"", "\"choice\":\"z\""),
+        ("\"left\":1", "\"left\":-1"),
         ("k >= 1", "k >= "),
     ] {
         assert!(Model::parse(&text.replace(from, to)).is_err(), "{to}");

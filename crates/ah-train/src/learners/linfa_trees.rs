@@ -7,6 +7,7 @@
 //! | values closer than 1e-5 never split; NaN and infinity overflow the stack without a depth limit | it sees codes 0, 1, 2, …, and the depth is always limited |
 //! | it fits with `<=` and predicts with `<` | only its split is taken; rows are routed by our tree |
 //! | sums and ties follow the order of a hash map, so fits differ between runs | of the splits that are as good as its choice up to rounding, the first by (column, code) is taken |
+//! | it prunes splits whose sides have the same class in front, by hash order where classes tie | the split that it found before pruning is taken |
 //! | leaves hold one class and no counts | leaves are made from the rows that reach them |
 //! | `min_weight_leaf` is a sum of weights, `min_weight_split` a count of rows | all weights are 1, where both are counts |
 
@@ -45,6 +46,10 @@ pub struct LinfaTrees {
 /// Impurities are sums of single-precision squares in any order: so far apart they may be equal.
 const ROUNDING: f64 = 1e-6;
 
+/// Splits must lower the impurity by this much. It is linfa's own default, but judged by us:
+/// in linfa, rounding decides about a split that gains nothing.
+const MIN_IMPURITY_DECREASE: f64 = 1e-5;
+
 impl<'a> Fit<Rows<'a>, &'a Targets, TrainError> for LinfaTrees {
     type Object = Grown;
 
@@ -59,8 +64,10 @@ impl<'a> Fit<Rows<'a>, &'a Targets, TrainError> for LinfaTrees {
                 continue;
             }
             let rows = Rows { columns: rows.columns, inputs: &inputs };
-            let classes: Vec<usize> =
-                inputs.iter().map(|&i| targets.winner(i).map_or(usize::MAX, |c| c.index())).collect();
+            let classes: Vec<usize> = inputs
+                .iter()
+                .map(|&i| targets.winner(i).map_or(usize::MAX, ah_types::ChoiceId::index))
+                .collect();
             let Some(impurity) = self.impurity_of_best_split(&rows, &classes)? else { continue };
             let Some((column, left, right)) = self.first_split_within(&rows, &classes, impurity) else {
                 continue;
@@ -91,18 +98,23 @@ impl LinfaTrees {
             .max_depth(Some(1))
             .min_weight_split(2.0)
             .min_weight_leaf(self.min_samples_leaf as f32)
+            .min_impurity_decrease(f64::EPSILON)
             .fit(&dataset)?;
-        let root = stump.root_node();
-        if root.is_leaf() {
+        // Pruning makes the stump a leaf where both sides have one class in front, and keeps the split.
+        let (column, value, decrease) = stump.root_node().split();
+        if decrease <= 0.0 {
             return Ok(None);
         }
-        let (column, value, _) = root.split();
         let mut sides = [Counts::default(), Counts::default()];
+        let mut whole = Counts::default();
         for (&input, &class) in rows.inputs.iter().zip(classes) {
             let right = f64::from(columns[column].codes()[input as usize]) > value;
             sides[usize::from(right)].add(class, 1);
+            whole.add(class, 1);
         }
-        Ok(Some(self.impurity(&sides[0], &sides[1])))
+        let impurity = self.impurity(&sides[0], &sides[1]);
+        let decrease = self.impurity(&whole, &Counts::default()) - impurity;
+        Ok((decrease >= MIN_IMPURITY_DECREASE).then_some(impurity))
     }
 
     /// The first split, by (column, code), whose impurity is this one up to rounding:
@@ -134,6 +146,9 @@ impl LinfaTrees {
     /// The mean impurity of two sides, weighted by their rows.
     fn impurity(&self, left: &Counts, right: &Counts) -> f64 {
         let side = |counts: &Counts| {
+            if counts.total == 0 {
+                return 0.0;
+            }
             let n = counts.total as f64;
             let shares = counts.by_class.iter().filter(|c| **c > 0).map(|&c| c as f64 / n);
             n * match self.criterion {

@@ -139,9 +139,33 @@ pub(super) fn print(model: &Model) -> String {
         trees: model.trees.iter().map(|t| TreeFile { nodes: t.nodes.iter().map(node).collect() }).collect(),
         provenance: model.provenance.clone(),
     };
-    let mut text = serde_json::to_string_pretty(&file).unwrap_or_default();
-    text.push('\n');
-    text
+    layout(&file)
+}
+
+/// Indented JSON, but a split or a ranked choice on one line: a reviewer follows a tree node by
+/// node, and a leaf of fifty choices stays readable (and a third of the size).
+fn layout(file: &ModelFile) -> String {
+    let mut value = serde_json::to_value(file).unwrap_or_default();
+    let trees = value.get_mut("trees").map(serde_json::Value::take).unwrap_or_default();
+    let text = serde_json::to_string_pretty(&value).unwrap_or_default();
+    let trees = trees.as_array().into_iter().flatten().map(tree_layout).collect::<Vec<_>>().join(",\n");
+    // The keys of this object are ours, so the placeholder cannot stand anywhere else first.
+    text.replacen("\"trees\": null", &format!("\"trees\": [\n{trees}\n  ]"), 1) + "\n"
+}
+
+fn tree_layout(tree: &serde_json::Value) -> String {
+    let nodes = tree["nodes"].as_array().into_iter().flatten().map(|node| match node["ranking"].as_array() {
+        None => format!("      {node}"),
+        Some(ranking) if ranking.is_empty() => format!("      {node}"),
+        Some(ranking) => {
+            let lines = ranking.iter().map(|r| format!("        {r}")).collect::<Vec<_>>().join(",\n");
+            format!(
+                "      {{\"samples\":{},\"unsure\":{},\"ranking\":[\n{lines}\n      ]}}",
+                node["samples"], node["unsure"]
+            )
+        }
+    });
+    format!("    {{\"nodes\": [\n{}\n    ]}}", nodes.collect::<Vec<_>>().join(",\n"))
 }
 
 pub(super) fn parse(text: &str) -> Result<Model, String> {

@@ -1,0 +1,113 @@
+//! Compares parameters of the learner `soft` by repeated outer cross-validation:
+//! `cargo run --release --example study -- LOG... [seeds=2] [folds=10] [-- "depth=8 leaf=3" "depth=10" ...]`
+//!
+//! Every input is held out once a seed. Prints, for each log and variant, the geometric-mean
+//! slowdown on held-out inputs and the difference from the first variant with its standard error,
+//! over inputs, in units of 1e-4.
+
+use ah_train::RawParams;
+use ah_train::learners::{Preset, Rows, Soft};
+use ah_train::search::Configuration;
+use ah_train::split::{self, SplitBy};
+use ah_train::targets::COST_ONE;
+use ah_train::task::Task;
+use rayon::prelude::*;
+
+fn configuration(text: &str) -> Soft {
+    let mut soft = Soft::preset(Preset::C, 8, 3);
+    for word in text.split_whitespace() {
+        let presets =
+            [("A", Preset::A), ("B", Preset::B), ("C", Preset::C), ("D", Preset::D), ("E", Preset::E)];
+        if let Some((_, preset)) = presets.into_iter().find(|p| p.0 == word) {
+            soft = Soft::preset(preset, 8, 3);
+            continue;
+        }
+        let (key, value) = word.split_once('=').expect("key=value");
+        let number: f64 = value.parse().unwrap_or(f64::NAN);
+        match key {
+            "depth" => soft.max_depth = number as usize,
+            "leaf" => soft.min_samples_leaf = number as usize,
+            "kappa" => soft.kappa = number,
+            "z" => soft.z = number,
+            "sweeps" => soft.sweeps = number as usize,
+            "min_gain" => soft.min_gain = number,
+            "T" => soft.temperatures = vec![(number, 1.0)],
+            "T2" => {
+                let (t, w) = value.split_once(':').expect("T2=temperature:weight");
+                soft.temperatures.push((t.parse().unwrap(), w.parse().unwrap()));
+            }
+            "alpha" => soft.alpha = number,
+            "look" => soft.look = number as usize,
+            "gamma" => soft.gamma = number,
+            _ => panic!("unknown key {key}"),
+        }
+    }
+    soft
+}
+
+fn main() {
+    let mut args: Vec<String> = std::env::args().skip(1).collect();
+    let variants: Vec<String> = match args.iter().position(|a| a == "--") {
+        Some(at) => args.split_off(at).split_off(1),
+        None => vec!["A".to_owned()],
+    };
+    let option = |name: &str, default: u64| {
+        args.iter().find_map(|a| a.strip_prefix(name)?.strip_prefix('=')?.parse().ok()).unwrap_or(default)
+    };
+    let (seeds, folds) = (option("seeds", 2), option("folds", 10) as usize);
+    let by = if args.iter().any(|a| a == "dims") { SplitBy::Dims } else { SplitBy::Input };
+    let optimization = args.iter().find_map(|a| a.strip_prefix("optimization=").map(Into::into));
+    for log in args.iter().filter(|a| !a.contains('=') && *a != "dims") {
+        let mut raw = RawParams::new(vec![log.into()], "T");
+        raw.optimization.clone_from(&optimization);
+        let task = Task::read(&raw.check().expect("sound parameters"), None).expect("a sound log");
+        let fallback = task.fallback(&task.usable);
+        let targets = task.targets(fallback, &[]);
+        let dimensions = &task.optimization.training.dimensions;
+        let keys = split::keys(&task.table, &task.features, dimensions, by, &task.usable);
+        let mut first: Vec<f64> = Vec::new();
+        for text in &variants {
+            let start = std::time::Instant::now();
+            let configuration = Configuration::Soft(configuration(text));
+            let runs: Vec<(u64, usize)> = (0..seeds).flat_map(|s| (0..folds).map(move |f| (s, f))).collect();
+            let results: Vec<(Vec<(u32, f64)>, usize)> = runs
+                .into_par_iter()
+                .map(|(seed, fold)| {
+                    let of = split::folds(&keys, folds, seed);
+                    let part = |inside: bool| -> Vec<u32> {
+                        let chosen = task.usable.iter().zip(&of).filter(|(_, f)| (**f == fold) == inside);
+                        chosen.map(|(i, _)| *i).collect()
+                    };
+                    let (train, test) = (part(false), part(true));
+                    let rows = Rows { columns: &task.columns, inputs: &train };
+                    let (tree, scores) = configuration.fit(&rows, &targets).expect("fits");
+                    let cost = |&i: &u32| {
+                        (i, f64::from(scores.cost(tree.leaf_of(&task.columns, i), &targets, i)) / COST_ONE)
+                    };
+                    (test.iter().map(cost).collect(), tree.leaves())
+                })
+                .collect();
+            let leaves = results.iter().map(|r| r.1).sum::<usize>() as f64 / results.len() as f64;
+            let mut by_input = vec![0.0; task.table.inputs.len()];
+            results.iter().flat_map(|r| &r.0).for_each(|&(i, c)| by_input[i as usize] += c / seeds as f64);
+            let costs: Vec<f64> = task.usable.iter().map(|&i| by_input[i as usize]).collect();
+            let n = costs.len() as f64;
+            let mean = costs.iter().sum::<f64>() / n;
+            if first.is_empty() {
+                first.clone_from(&costs);
+            }
+            let differences: Vec<f64> = costs.iter().zip(&first).map(|(a, b)| a - b).collect();
+            let d = differences.iter().sum::<f64>() / n;
+            let variance = differences.iter().map(|x| (x - d).powi(2)).sum::<f64>() / (n - 1.0);
+            println!(
+                "{:26} {:40} {:.5}  {:+6.1} ± {:4.1}  leaves {leaves:.0}  {:.1} s",
+                log.rsplit('/').next().unwrap_or(log),
+                text,
+                mean.exp(),
+                d * 1e4,
+                (variance / n).sqrt() * 1e4,
+                start.elapsed().as_secs_f64()
+            );
+        }
+    }
+}

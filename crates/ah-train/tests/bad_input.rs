@@ -1,0 +1,287 @@
+//! Every bad input gets one clear sentence and its exit code; nothing is written.
+
+mod common;
+
+use std::path::Path;
+
+use ah_types::exit;
+use assert_cmd::Command;
+use common::{HEAD, log};
+
+struct Run {
+    folder: tempfile::TempDir,
+}
+
+impl Run {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> &Self {
+        std::fs::write(self.folder.path().join(name), bytes).unwrap();
+        self
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Runs `ah-train ARGS --heuristic-name T --no-codegen` in the folder: (exit code, stdout, stderr).
+    fn train(&self, args: &[&str]) -> (i32, String, String) {
+        let mut all = args.to_vec();
+        all.extend(["--heuristic-name", "T", "--no-codegen"]);
+        self.run(&all)
+    }
+
+    fn run(&self, args: &[&str]) -> (i32, String, String) {
+        let output = Command::cargo_bin("ah-train")
+            .unwrap()
+            .args(args)
+            .current_dir(self.folder.path())
+            .output()
+            .unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    }
+
+    /// Training fails with this code and one line that holds all these parts; no model is left.
+    fn refuses(&self, args: &[&str], code: u8, parts: &[&str]) {
+        let (found, stdout, stderr) = self.train(args);
+        assert_eq!(found, i32::from(code), "{stderr}");
+        assert_eq!(stdout, "");
+        let errors: Vec<&str> = stderr.lines().filter(|l| l.starts_with("error: ")).collect();
+        assert_eq!(errors.len(), 1, "{stderr}");
+        for part in parts {
+            assert!(errors[0].contains(part), "{part:?} is not in {:?}", errors[0]);
+        }
+        assert!(!stderr.contains("panicked"), "{stderr}");
+        assert!(!Path::new(&self.path("model.json")).exists());
+    }
+}
+
+#[test]
+fn sound_log_learns() {
+    let run = Run::new();
+    run.write("train.txt", log(60));
+    let (code, stdout, stderr) = run.train(&["train.txt"]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stdout.contains("| soft "), "{stdout}");
+    let model = ah_types::Model::read(&run.path("model.json")).unwrap();
+    assert_eq!(model.heuristic, "T");
+    let left: Vec<_> =
+        std::fs::read_dir(run.folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "only the log and the model: {left:?}");
+}
+
+#[test]
+fn empty_file() {
+    Run::new().write("a.txt", "").refuses(&["a.txt"], exit::BAD_INPUT, &["a.txt:1:1", "an empty file"]);
+}
+
+#[test]
+fn header_only() {
+    Run::new().write("a.txt", HEAD).refuses(&["a.txt"], exit::TOO_LITTLE, &["a.txt", "no rows"]);
+}
+
+#[test]
+fn one_choice() {
+    let text: String = log(40).lines().filter(|l| !l.contains(",pad,")).map(|l| format!("{l}\n")).collect();
+    Run::new().write("a.txt", text).refuses(&["a.txt"], exit::TOO_LITTLE, &["at least 2 choices", "orig"]);
+}
+
+#[test]
+fn one_input() {
+    Run::new().write("a.txt", log(1)).refuses(
+        &["a.txt"],
+        exit::TOO_LITTLE,
+        &["at least 10 distinct inputs", "found 1"],
+    );
+}
+
+#[test]
+fn not_a_number_and_negative_times() {
+    for bad in ["nan", "-1", "0", "", "1.5ms"] {
+        let text = log(20) + &format!("512,512,512,torch.float16,orig,{bad}\n");
+        Run::new().write("a.txt", text).refuses(
+            &["a.txt"],
+            exit::BAD_INPUT,
+            &["a.txt:123:", "a time in milliseconds"],
+        );
+    }
+}
+
+#[test]
+fn bad_rows_can_be_skipped() {
+    let run = Run::new();
+    run.write("a.txt", log(20) + "512,512,512,torch.float16,orig,-1\n512,5");
+    let (code, _, stderr) = run.train(&["a.txt", "--skip-bad-rows"]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stderr.contains("2 malformed rows passed over"), "{stderr}");
+}
+
+#[test]
+fn truncated_last_line() {
+    let text = log(20) + "512,512,512,torch.fl";
+    Run::new().write("a.txt", text).refuses(&["a.txt"], exit::BAD_INPUT, &["a.txt:123", "6 fields", "4"]);
+}
+
+#[test]
+fn last_line_without_end_is_told() {
+    let run = Run::new();
+    run.write("a.txt", log(20).trim_end());
+    let (code, _, stderr) = run.train(&["a.txt"]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stderr.contains("the last line lacks its end"), "{stderr}");
+}
+
+#[test]
+fn mixed_metadata() {
+    let run = Run::new();
+    run.write("a.txt", log(20)).write("b.txt", log(20).replace("[8, 0]", "[9, 0]"));
+    run.refuses(&["a.txt", "b.txt"], exit::BAD_INPUT, &["b.txt", "device_capa", "[8,0]", "[9,0]"]);
+}
+
+#[test]
+fn unknown_optimization() {
+    let text = log(20).replace("pad_mm", "my_op");
+    Run::new().write("a.txt", text).refuses(
+        &["a.txt"],
+        exit::BAD_INPUT,
+        &["my_op", "mixed_mm", "--optimization"],
+    );
+}
+
+#[test]
+fn unknown_column() {
+    let text = log(20).replace("m,k,n,mat1_dtype,choice", "m,k,q,mat1_dtype,choice");
+    Run::new().write("a.txt", text).refuses(&["a.txt"], exit::BAD_INPUT, &["a.txt:2:5", "\"q\""]);
+}
+
+#[test]
+fn binary_garbage() {
+    let garbage: Vec<u8> = (0..5000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    Run::new().write("a.txt", garbage).refuses(&["a.txt"], exit::BAD_INPUT, &["a.txt:1", "JSON"]);
+    let broken_gzip = [&[0x1f, 0x8b, 8, 0][..], &[7; 100]].concat();
+    Run::new().write("a.txt", broken_gzip).refuses(&["a.txt"], exit::IO, &["a.txt", "cannot read"]);
+}
+
+#[test]
+fn directory_and_missing_file() {
+    Run::new().refuses(&["."], exit::IO, &["it is a directory"]);
+    Run::new().refuses(&["none.txt"], exit::IO, &["none.txt", "cannot read"]);
+}
+
+#[test]
+fn full_disk_and_unwritable_output() {
+    let run = Run::new();
+    run.write("a.txt", log(20)).write("file", "");
+    run.refuses(&["a.txt", "--model", "file/model.json"], exit::IO, &["file/model.json", "cannot write"]);
+    run.refuses(&["a.txt", "--model", "/proc/none/model.json"], exit::IO, &["cannot write the model"]);
+    // A device that is always full; the model is written beside its place, so it shows there.
+    if Path::new("/dev/full").exists() {
+        run.refuses(&["a.txt", "--model", "/dev/full/model.json"], exit::IO, &["cannot write the model"]);
+    }
+}
+
+#[test]
+fn every_choice_fails() {
+    let text: String = log(40)
+        .lines()
+        .map(|l| match l.rsplit_once(',') {
+            Some((head, time)) if time.parse::<f64>().is_ok() => format!("{head},inf\n"),
+            _ => format!("{l}\n"),
+        })
+        .collect();
+    Run::new().write("a.txt", text).refuses(&["a.txt"], exit::TOO_LITTLE, &["found 0"]);
+}
+
+#[test]
+fn flags_out_of_range() {
+    let run = Run::new();
+    run.write("a.txt", log(20));
+    run.refuses(&["a.txt", "--max-depth", "0"], exit::USAGE, &["--max-depth", "1 to 64", "0"]);
+    run.refuses(&["a.txt", "--max-depth", "1000"], exit::USAGE, &["--max-depth"]);
+    run.refuses(&["a.txt", "--min-samples-leaf", "0"], exit::USAGE, &["--min-samples-leaf"]);
+    run.refuses(&["a.txt", "--threads", "0"], exit::USAGE, &["--threads"]);
+    run.refuses(&["a.txt", "--fallback", "no"], exit::USAGE, &["no choice \"no\"", "orig", "pad"]);
+    let (code, _, stderr) = run.run(&["a.txt", "--heuristic-name", "no-name;drop"]);
+    assert_eq!(code, i32::from(exit::USAGE));
+    assert!(stderr.contains("--heuristic-name"), "{stderr}");
+}
+
+#[test]
+fn broken_optimization_file() {
+    let run = Run::new();
+    run.write("a.txt", log(20));
+    run.write("o.toml", "name = \"pad_mm\"\nfallbak = []\n");
+    run.refuses(&["a.txt", "--optimization", "o.toml"], exit::BAD_INPUT, &["o.toml", "line 2"]);
+    run.write("o.toml", "name = \"pad_mm\"\n[[derived]]\nname = \"x\"\nexpression = \"m * mat1_dtype\"\n");
+    run.refuses(&["a.txt", "--optimization", "o.toml"], exit::BAD_INPUT, &["\"x\"", "expected a number"]);
+    run.write("o.toml", "name = \"pad_mm\"\n[training]\nrow_filter = \"m + \"\n");
+    run.refuses(&["a.txt", "--optimization", "o.toml"], exit::BAD_INPUT, &["row_filter"]);
+    run.refuses(&["a.txt", "--optimization", "none.toml"], exit::IO, &["none.toml"]);
+}
+
+#[test]
+fn division_by_zero_on_some_rows_is_counted() {
+    let run = Run::new();
+    run.write("a.txt", log(60));
+    run.write(
+        "o.toml",
+        "name = \"pad_mm\"\nfallback = [\"orig\"]\n[[derived]]\nname = \"r\"\nexpression = \"k / (n - 515)\"\n",
+    );
+    let (code, _, stderr) = run.train(&["a.txt", "--optimization", "o.toml"]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stderr.contains("12 inputs are not learned from") && stderr.contains("\"r\""), "{stderr}");
+}
+
+#[test]
+fn evaluate_refuses_what_does_not_fit() {
+    let run = Run::new();
+    run.write("a.txt", log(40)).write("b.txt", log(40).replace("\"pad_mm\"", "\"mm\"")).write("m.json", "{}");
+    let (code, _, stderr) = run.run(&["evaluate", "m.json", "a.txt"]);
+    assert_eq!(code, i32::from(exit::BAD_INPUT), "{stderr}");
+    assert!(stderr.contains("m.json: not a valid model"), "{stderr}");
+    assert_eq!(run.train(&["a.txt"]).0, 0);
+    let (code, _, stderr) = run.run(&["evaluate", "model.json", "b.txt"]);
+    assert_eq!(code, i32::from(exit::BAD_INPUT), "{stderr}");
+    assert!(stderr.contains("the model decides pad_mm, the log is of mm"), "{stderr}");
+}
+
+#[test]
+fn evaluate_takes_unknown_choices_features_and_categories() {
+    let run = Run::new();
+    run.write("a.txt", log(40));
+    assert_eq!(run.train(&["a.txt"]).0, 0);
+    let other = log(40).replace(",pad,", ",other,").replace("torch.float32", "torch.int8");
+    run.write("b.txt", other);
+    let (code, stdout, stderr) = run.run(&["evaluate", "model.json", "b.txt", "--decisions", "d.tsv"]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stderr.contains("never chooses what it does not know: other"), "{stderr}");
+    assert!(stdout.contains("| T "), "{stdout}");
+    let decisions = std::fs::read_to_string(run.path("d.tsv")).unwrap();
+    assert_eq!(decisions.lines().count(), 40);
+    assert!(
+        decisions.lines().all(|l| l.split('\t').nth(1).is_some_and(|d| d.is_empty() || d == "orig")),
+        "{decisions}"
+    );
+}
+
+#[test]
+fn decisions_are_the_log_s_own_text() {
+    let run = Run::new();
+    // The columns stand in another order than the metadata's, and a number in another form.
+    let text =
+        log(40).replace("m,k,n,mat1_dtype,choice", "n,k,m,mat1_dtype,choice").replace("\n512,", "\n512.0,");
+    run.write("a.txt", &text);
+    assert_eq!(run.train(&["a.txt"]).0, 0);
+    let (code, _, stderr) = run.run(&["evaluate", "model.json", "a.txt", "--decisions", "d.tsv"]);
+    assert_eq!(code, 0, "{stderr}");
+    let decisions = std::fs::read_to_string(run.path("d.tsv")).unwrap();
+    for line in decisions.lines() {
+        let (features, choices) = line.split_once('\t').unwrap();
+        assert!(text.contains(&format!("\n{features},")), "{features}");
+        assert!(["orig;pad", "pad;orig", "orig", "pad", ""].contains(&choices), "{choices}");
+    }
+    assert!(decisions.contains("512.0,"), "{decisions}");
+}

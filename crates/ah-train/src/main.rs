@@ -5,8 +5,9 @@ mod cli;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use ah_codegen::{CodegenError, Mode, Request, Target};
 use ah_train::{NamedLog, TrainError, report};
-use ah_types::Model;
+use ah_types::{Model, ModelError};
 use clap::Parser;
 
 use cli::{Cli, Command, EvaluateArgs, TrainArgs};
@@ -19,14 +20,31 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(error.exit_code())
+        Err(Failed { message, exit_code }) => {
+            eprintln!("error: {message}");
+            ExitCode::from(exit_code)
         }
     }
 }
 
-fn train(args: &TrainArgs) -> Result<(), TrainError> {
+/// Why a command ended: a sentence and its exit code, from whichever library it came.
+struct Failed {
+    message: String,
+    exit_code: u8,
+}
+
+macro_rules! failed_from {
+    ($($error:ty),*) => {
+        $(impl From<$error> for Failed {
+            fn from(error: $error) -> Self {
+                Self { message: error.to_string(), exit_code: error.exit_code() }
+            }
+        })*
+    };
+}
+failed_from!(TrainError, CodegenError, ModelError);
+
+fn train(args: &TrainArgs) -> Result<(), Failed> {
     let params = args.raw().check()?;
     if let Some(threads) = args.threads {
         if threads == 0 {
@@ -34,7 +52,8 @@ fn train(args: &TrainArgs) -> Result<(), TrainError> {
                 flag: "--threads",
                 expected: "1 or more".to_owned(),
                 found: "0".to_owned(),
-            });
+            }
+            .into());
         }
         // Fails only where a pool exists already, and none does yet.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
@@ -54,6 +73,17 @@ fn train(args: &TrainArgs) -> Result<(), TrainError> {
         print!("{}", report::trained(&trained));
     }
     eprintln!("wrote {}", args.model.display());
+    if !args.no_codegen {
+        let report = ah_codegen::generate(&Request {
+            model: &trained.model,
+            targets: &[Target::Rust],
+            out: &args.out,
+            mode: Mode::Write,
+            templates: None,
+            runtime_path: args.runtime_path.as_deref(),
+        })?;
+        eprint!("{report}");
+    }
     if let Some(path) = &args.save_dot {
         report::dot::write(&trained.model, path)?;
         eprintln!("wrote {}", path.display());
@@ -64,7 +94,7 @@ fn train(args: &TrainArgs) -> Result<(), TrainError> {
     Ok(())
 }
 
-fn evaluate(args: &EvaluateArgs) -> Result<(), TrainError> {
+fn evaluate(args: &EvaluateArgs) -> Result<(), Failed> {
     let model = Model::read(&args.model)?;
     judge(&model, &args.logs, &model.heuristic, args.skip_bad_rows, args.json, args.decisions.as_deref())
 }
@@ -77,7 +107,7 @@ fn judge(
     skip_bad_rows: bool,
     json: bool,
     decisions: Option<&Path>,
-) -> Result<(), TrainError> {
+) -> Result<(), Failed> {
     let evaluation = ah_train::evaluate(model, logs, skip_bad_rows)?;
     warn(&evaluation.warnings);
     if let Some(path) = decisions {

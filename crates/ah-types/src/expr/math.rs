@@ -50,8 +50,8 @@ pub const LOG2_COEFFICIENTS: [f64; 11] = [
     0.137_399_527_703_710_8,
 ];
 
-/// A little above √2: mantissas beyond it are halved.
-pub const LOG2_LARGEST: f64 = 1.414_213_562_373_095_1;
+/// A little below √2: mantissas beyond it are halved.
+pub const LOG2_LARGEST: f64 = 1.414_062_5;
 
 /// The logarithm to base 2, within 2 ulp and exact for powers of two; `None` for zero, less and NaN.
 #[must_use]

@@ -127,7 +127,10 @@ impl fmt::Display for Facts {
         }
         match &self.always_fallback {
             Some((name, slowdown)) => write!(f, "\nalways the fallback {name}: {slowdown:.4} of the oracle")?,
-            None => write!(f, "\nalways the fallback: unknown (none is known, or it was not measured on every input)")?,
+            None => write!(
+                f,
+                "\nalways the fallback: unknown (none is known, or it was not measured on every input)"
+            )?,
         }
         if let Some((name, slowdown)) = &self.best_single {
             write!(f, "\nbest single choice {name}: {slowdown:.4} of the oracle")?;

@@ -22,24 +22,13 @@
 //   STAGES       steps under way, at least 2; a step is 32 of k (k×n layout) or 128 (n×k)
 //   TRANSPOSED   0: b is k×n, rows of n contiguous; 1: n×k in memory (PyTorch's strides (1, k))
 //   WEIGHTS_SIGNED, ELEMENT_BF16
+//   WGMMA        0; 1 is mixed_mm_wgmma.cu
 //
 // Needs: k a multiple of 16 (n×k layout) or 8; n a multiple of 16 (k×n layout); lda in elements a
 // multiple of 8, ldb in bytes a multiple of 16, a, b and c at addresses that 16 divides.
 // Launch: grid up to tiles · ⌈k / (STEP · WARPS_K)⌉ blocks, 32 · WARPS_N · WARPS_K threads, shared
 // memory STAGES · warps · STAGE_BYTES + WARPS_N · ⌊WARPS_K / 2⌋ · 32 · REGISTERS · 4. `partial` has 2 · gridDim.x · BLOCK_M ·
 // BLOCK_N floats; `tickets` one zero a tile, and is left so.
-
-constexpr int M_TILES = BLOCK_M / 8;
-constexpr int N_TILES = VECTOR / 2;
-constexpr int WARP_N = VECTOR * 8;
-constexpr int BLOCK_N = WARPS_N * WARP_N;
-constexpr int REGISTERS = M_TILES * N_TILES * 4;
-constexpr int THREADS = 32 * WARPS_N * WARPS_K;
-constexpr int STEP = TRANSPOSED ? 128 : 32;
-constexpr int WEIGHT_BYTES = STEP * WARP_N, ACTIVATION_BYTES = M_TILES * 8 * STEP * 2;
-constexpr int STAGE_BYTES = WEIGHT_BYTES + ACTIVATION_BYTES;
-static_assert(STAGES >= 2 && BLOCK_M % 8 == 0 && (WARPS_K & (WARPS_K - 1)) == 0);
-static_assert(VECTOR == 16 || VECTOR == 8 || (TRANSPOSED && VECTOR == 4));
 
 // Four bytes to two pairs of 16-bit floats. Exact: a byte becomes the low bits of a power of two's
 // mantissa, and the power is subtracted again.
@@ -65,6 +54,19 @@ DEVICE void widen(u32 bytes, u32& first, u32& second) {
     asm("sub.f16x2 %0, %1, %2;" : "=r"(second) : "r"(__byte_perm(bytes, 0x64646464, 0x4342)), "r"(bias));
 #endif
 }
+
+#if !WGMMA
+constexpr int M_TILES = BLOCK_M / 8;
+constexpr int N_TILES = VECTOR / 2;
+constexpr int WARP_N = VECTOR * 8;
+constexpr int BLOCK_N = WARPS_N * WARP_N;
+constexpr int REGISTERS = M_TILES * N_TILES * 4;
+constexpr int THREADS = 32 * WARPS_N * WARPS_K;
+constexpr int STEP = TRANSPOSED ? 128 : 32;
+constexpr int WEIGHT_BYTES = STEP * WARP_N, ACTIVATION_BYTES = M_TILES * 8 * STEP * 2;
+constexpr int STAGE_BYTES = WEIGHT_BYTES + ACTIVATION_BYTES;
+static_assert(STAGES >= 2 && BLOCK_M % 8 == 0 && (WARPS_K & (WARPS_K - 1)) == 0);
+static_assert(VECTOR == 16 || VECTOR == 8 || (TRANSPOSED && VECTOR == 4));
 
 template <int BYTES> DEVICE void load_shared(u32 (&to)[BYTES / 4], u32 from) {
     if constexpr (BYTES == 16)
@@ -356,3 +358,4 @@ mixed_mm(const u16* __restrict__ a, const u8* __restrict__ b, u16* __restrict__ 
         group = 0, ++tile;
     }
 }
+#endif

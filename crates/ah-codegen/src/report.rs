@@ -82,7 +82,7 @@ impl fmt::Display for Report {
             match (self.mode, changed) {
                 (_, 0) => writeln!(f, "{target}: {place} is up to date ({files} files)")?,
                 (Mode::Write, _) => {
-                    writeln!(f, "{target}: wrote {place} ({files} files, {changed} changed)")?
+                    writeln!(f, "{target}: wrote {place} ({files} files, {changed} changed)")?;
                 }
                 (Mode::Check, _) => writeln!(f, "{target}: {place} differs in {changed} of {files} files")?,
                 (Mode::DryRun, _) => {

@@ -1,16 +1,17 @@
 //! The command line of `ah-collect`: raw flags, checked once, handed to the library.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ah_types::timing::TimingPolicy;
-use ah_types::{Model, Optimization, exit};
+use ah_types::{Model, Optimization, exit, log};
 use clap::{Parser, ValueEnum};
 
 use ah_collect::backend::{self, Backend};
+use ah_collect::facts::{Facts, Noise};
 use ah_collect::plan::{self, Shard};
 use ah_collect::worker::{self, Limits, Worker};
 use ah_collect::{CollectError, Options, Runner, collect, judge, list};
@@ -30,7 +31,7 @@ const JUDGE_SEED: u64 = 1000;
 #[command(name = "ah-collect", version)]
 pub struct Cli {
     /// The optimization to measure (--list shows all)
-    #[arg(long, required_unless_present_any = ["list", "use_heuristic", "optimization"])]
+    #[arg(long, required_unless_present_any = ["list", "describe", "use_heuristic", "optimization"])]
     name: Option<String>,
     /// The log to append to
     #[arg(long, short, default_value = "train.txt", value_name = "FILE")]
@@ -74,6 +75,9 @@ pub struct Cli {
     /// Show the optimizations with their choices and features
     #[arg(long)]
     list: bool,
+    /// Say what a log holds; with a second log of the same inputs, also how well times repeat
+    #[arg(long, value_name = "LOG", num_args = 1..=2)]
+    describe: Vec<PathBuf>,
     /// Judge this model on fresh inputs, measuring every choice there; nothing is written
     #[arg(long, value_name = "MODEL")]
     use_heuristic: Option<PathBuf>,
@@ -102,6 +106,9 @@ fn seconds(text: &str) -> Result<Duration, String> {
 /// # Errors
 /// Whatever keeps it from its work.
 pub fn run(cli: &Cli) -> Result<u8, CollectError> {
+    if let Some((log, repeat)) = cli.describe.split_first() {
+        return cli.describe(log, repeat.first());
+    }
     let backend = cli.backend();
     if cli.worker {
         // Ctrl-C reaches the whole group; the parent decides when its workers end.
@@ -227,6 +234,23 @@ impl Cli {
         let summary = collect(&mut runners, &options, &stop)?;
         eprintln!("{summary}\nlog: {}", self.output.display());
         Ok(if summary.interrupted { exit::INTERRUPTED } else { exit::SUCCESS })
+    }
+
+    fn describe(&self, path: &Path, repeat: Option<&PathBuf>) -> Result<u8, CollectError> {
+        let log = log::read(&[path])?;
+        let optimization = match &self.optimization {
+            Some(path) => Some(Optimization::read(path)?),
+            // A log of an optimization that is not built in has no fallback that we know.
+            None => Optimization::built_in(&log.metadata.name).ok(),
+        };
+        println!("{}", Facts::of(&log, optimization.as_ref()));
+        if let Some(repeat) = repeat {
+            let noise = Noise::between(&log, &log::read(&[repeat])?).ok_or_else(|| {
+                CollectError::TooLittle(format!("{} and {} share no input", path.display(), repeat.display()))
+            })?;
+            println!("{noise}");
+        }
+        Ok(exit::SUCCESS)
     }
 
     fn judge(&self, model: &Model, backend: Backend) -> Result<u8, CollectError> {

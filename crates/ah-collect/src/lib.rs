@@ -22,6 +22,7 @@ pub mod backend;
 mod collect;
 pub mod cpu;
 pub mod cuda;
+pub mod facts;
 pub mod fake;
 pub mod judge;
 pub mod layout;

@@ -3,6 +3,9 @@
 
 mod common;
 
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
 use ah_types::{Log, log};
 use common::{Folder, error, fake, succeed};
 
@@ -75,6 +78,47 @@ fn several_devices_share_one_sequence_and_one_log() {
         inputs
     };
     assert_eq!(sorted(&one), sorted(&many));
+}
+
+#[test]
+fn a_hung_worker_does_not_outlive_its_parent() {
+    if !std::path::Path::new("/proc/self/task").exists() {
+        eprintln!("skipped: no /proc here, so the worker cannot be found");
+        return;
+    }
+    let folder = Folder::new();
+    std::fs::write(folder.path("inputs.csv"), "kind,size\npears,10\n").unwrap();
+    let mut parent = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ah-collect"))
+        .args(["--backend", "fake", "--name", "fake", "--isolate", "--hang-seconds", "3600", "--inputs"])
+        .arg(folder.path("inputs.csv"))
+        .arg("-o")
+        .arg(folder.log())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let until = |what: &str, done: &dyn Fn() -> bool| {
+        let start = Instant::now();
+        while !done() {
+            assert!(start.elapsed() < Duration::from_secs(60), "{what}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    // The log's head is written when all workers have begun.
+    until("the run does not begin", &|| folder.log().exists());
+    let children = format!("/proc/{0}/task/{0}/children", parent.id());
+    let read = || std::fs::read_to_string(&children).unwrap_or_default();
+    // The crashing choice ends the first worker, the hanging one holds the second.
+    std::thread::sleep(Duration::from_millis(300));
+    until("no worker", &|| !read().trim().is_empty());
+    let worker = read().trim().to_owned();
+    parent.kill().unwrap();
+    parent.wait().unwrap();
+    // Whoever inherits it may not bury it, so a zombie has ended as well.
+    let ended = || {
+        let stat = std::fs::read_to_string(format!("/proc/{worker}/stat")).unwrap_or_default();
+        stat.is_empty() || stat.contains(") Z")
+    };
+    until("the worker lives on", &ended);
 }
 
 #[test]

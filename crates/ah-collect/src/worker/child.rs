@@ -1,6 +1,7 @@
 //! The child: does what it is told until its standard input ends.
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead as _, Write as _};
+use std::sync::mpsc;
 
 use ah_types::{ChoiceId, Context};
 
@@ -28,11 +29,26 @@ pub fn serve<E: ToString>(runner: Result<Box<dyn Runner>, E>) -> io::Result<()> 
         choices: runner.choices().to_vec(),
         timing: runner.timing(),
     })?;
-    for line in io::stdin().lock().lines() {
-        let request = serde_json::from_str(&line?)?;
+    for line in requests() {
+        let request = serde_json::from_str(&line)?;
         say(&answer(runner.as_mut(), request))?;
     }
     Ok(())
+}
+
+/// The lines of standard input, read on a thread of its own: when the parent is gone, this process
+/// ends at once, also while a kernel hangs.
+fn requests() -> mpsc::Receiver<String> {
+    let (send, lines) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in io::stdin().lock().lines().map_while(Result::ok) {
+            if send.send(line).is_err() {
+                break;
+            }
+        }
+        std::process::exit(0);
+    });
+    lines
 }
 
 fn answer(runner: &mut dyn Runner, request: Request) -> Answer {

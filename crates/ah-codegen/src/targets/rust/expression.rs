@@ -25,8 +25,8 @@ impl Printer<'_> {
                 let number = self.number(expr);
                 self.call("defined", &[number])
             }
-            Type::Bool => some(unwrapped(self.truth(expr))),
-            Type::Category => some(unwrapped(self.category(expr))),
+            Type::Bool => some(&unwrapped(self.truth(expr))),
+            Type::Category => some(&unwrapped(self.category(expr))),
         }
     }
 
@@ -214,7 +214,7 @@ impl Printer<'_> {
 }
 
 /// `Some(value)`, or the option itself where the value is one unwrapped.
-fn some(value: String) -> String {
+fn some(value: &str) -> String {
     match value.strip_suffix('?') {
         Some(option) if is_one_term(option) => option.to_owned(),
         _ => format!("Some({value})"),

@@ -5,12 +5,32 @@ mod cli;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use ah_codegen::{CodegenError, Mode, Request, Target};
 use ah_train::{NamedLog, TrainError, report};
-use ah_types::{Model, ModelError};
+use ah_types::Model;
 use clap::Parser;
 
 use cli::{Cli, Command, EvaluateArgs, TrainArgs};
+
+/// What ends the command.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Train(#[from] TrainError),
+    #[error(transparent)]
+    Model(#[from] ah_types::ModelError),
+    #[error(transparent)]
+    Codegen(#[from] ah_codegen::CodegenError),
+}
+
+impl Failure {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Train(e) => e.exit_code(),
+            Self::Model(e) => e.exit_code(),
+            Self::Codegen(e) => e.exit_code(),
+        }
+    }
+}
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -20,40 +40,22 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failed { message, exit_code }) => {
-            eprintln!("error: {message}");
-            ExitCode::from(exit_code)
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(error.exit_code())
         }
     }
 }
 
-/// Why a command ended: a sentence and its exit code, from whichever library it came.
-struct Failed {
-    message: String,
-    exit_code: u8,
-}
-
-macro_rules! failed_from {
-    ($($error:ty),*) => {
-        $(impl From<$error> for Failed {
-            fn from(error: $error) -> Self {
-                Self { message: error.to_string(), exit_code: error.exit_code() }
-            }
-        })*
-    };
-}
-failed_from!(TrainError, CodegenError, ModelError);
-
-fn train(args: &TrainArgs) -> Result<(), Failed> {
+fn train(args: &TrainArgs) -> Result<(), Failure> {
     let params = args.raw().check()?;
     if let Some(threads) = args.threads {
         if threads == 0 {
-            return Err(TrainError::Parameter {
+            return Err(Failure::Train(TrainError::Parameter {
                 flag: "--threads",
                 expected: "1 or more".to_owned(),
                 found: "0".to_owned(),
-            }
-            .into());
+            }));
         }
         // Fails only where a pool exists already, and none does yet.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
@@ -73,20 +75,12 @@ fn train(args: &TrainArgs) -> Result<(), Failed> {
         print!("{}", report::trained(&trained));
     }
     eprintln!("wrote {}", args.model.display());
-    if !args.no_codegen {
-        let report = ah_codegen::generate(&Request {
-            model: &trained.model,
-            targets: &[Target::Rust],
-            out: &args.out,
-            mode: Mode::Write,
-            templates: None,
-            runtime_path: args.runtime_path.as_deref(),
-        })?;
-        eprint!("{report}");
-    }
     if let Some(path) = &args.save_dot {
         report::dot::write(&trained.model, path)?;
         eprintln!("wrote {}", path.display());
+    }
+    if !args.no_codegen {
+        generate(&trained.model, args)?;
     }
     for NamedLog { name, path } in &cli::named(&args.data) {
         judge(&trained.model, std::slice::from_ref(path), name, args.skip_bad_rows, args.json, None)?;
@@ -94,7 +88,21 @@ fn train(args: &TrainArgs) -> Result<(), Failed> {
     Ok(())
 }
 
-fn evaluate(args: &EvaluateArgs) -> Result<(), Failed> {
+/// The last step of the one command that learns and generates.
+fn generate(model: &Model, args: &TrainArgs) -> Result<(), Failure> {
+    let report = ah_codegen::generate(&ah_codegen::Request {
+        model,
+        targets: &[ah_codegen::Target::Rust],
+        out: &args.out,
+        mode: ah_codegen::Mode::Write,
+        templates: None,
+        runtime_path: args.runtime_path.as_deref(),
+    })?;
+    eprint!("{report}");
+    Ok(())
+}
+
+fn evaluate(args: &EvaluateArgs) -> Result<(), Failure> {
     let model = Model::read(&args.model)?;
     judge(&model, &args.logs, &model.heuristic, args.skip_bad_rows, args.json, args.decisions.as_deref())
 }
@@ -107,7 +115,7 @@ fn judge(
     skip_bad_rows: bool,
     json: bool,
     decisions: Option<&Path>,
-) -> Result<(), Failed> {
+) -> Result<(), Failure> {
     let evaluation = ah_train::evaluate(model, logs, skip_bad_rows)?;
     warn(&evaluation.warnings);
     if let Some(path) = decisions {

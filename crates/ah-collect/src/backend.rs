@@ -6,7 +6,7 @@ use ah_types::{Optimization, OptimizationError};
 
 use crate::collect::CollectError;
 use crate::runner::Runner;
-use crate::{cpu, fake};
+use crate::{cpu, cuda, fake};
 
 /// The devices that kernels run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,11 @@ impl Backend {
     /// CUDA where a GPU is there and works, else the processor, and why.
     #[must_use]
     pub fn auto() -> (Self, Option<String>) {
-        (Self::Cpu, Some("no CUDA backend in this build".to_owned()))
+        match cuda::count() {
+            Ok(0) => (Self::Cpu, Some("NVIDIA's driver is installed and finds no GPU".to_owned())),
+            Ok(_) => (Self::Cuda, None),
+            Err(e) => (Self::Cpu, Some(e.to_string())),
+        }
     }
 
     /// The name on the command line.
@@ -60,7 +64,8 @@ pub fn open(
             return Err(CollectError::Device(format!("the CPU is device 0, found --device {device}")));
         }
         Backend::Cpu => cpu::open(optimization),
-        Backend::Cuda => return Err(CollectError::Device("no CUDA backend in this build".to_owned())),
+        Backend::Cuda => cuda::open(optimization, device)
+            .map_err(|e| CollectError::Device(format!("--backend cuda: {e}")))?,
         Backend::Fake => Some(fake::open(in_worker)?),
     };
     runner.ok_or_else(|| {

@@ -1,16 +1,19 @@
 //! The command line of `ah-collect`: raw flags, checked once, handed to the library.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ah_types::timing::TimingPolicy;
-use ah_types::{Model, Optimization, exit};
+use ah_types::{Model, Optimization, exit, log};
 use clap::{Parser, ValueEnum};
 
 use ah_collect::backend::{self, Backend};
+use ah_collect::facts::{Facts, Noise};
 use ah_collect::plan::{self, Shard};
+use ah_collect::worker::{self, Limits, Worker};
 use ah_collect::{CollectError, Options, Runner, collect, judge, list};
 
 /// Inputs that a run measures when neither --num-samples nor --max-seconds says otherwise.
@@ -28,7 +31,7 @@ const JUDGE_SEED: u64 = 1000;
 #[command(name = "ah-collect", version)]
 pub struct Cli {
     /// The optimization to measure (--list shows all)
-    #[arg(long, required_unless_present_any = ["list", "use_heuristic", "optimization"])]
+    #[arg(long, required_unless_present_any = ["list", "describe", "use_heuristic", "optimization"])]
     name: Option<String>,
     /// The log to append to
     #[arg(long, short, default_value = "train.txt", value_name = "FILE")]
@@ -57,9 +60,24 @@ pub struct Cli {
     /// Measure one part of the sequence, so that several machines share it: 1/4 is the first of four
     #[arg(long, value_name = "I/N", default_value = "1/1")]
     shard: String,
+    /// Measure in a worker process, which outlives no hang or crash, and is restarted (CUDA always does)
+    #[arg(long)]
+    isolate: bool,
+    /// Seconds that a worker process may take for one step before its choice counts as hung
+    #[arg(long, value_name = "S", value_parser = seconds, default_value = "20")]
+    hang_seconds: Duration,
+    /// The devices to measure on at once, one worker process each, into one log
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', conflicts_with = "device")]
+    devices: Vec<u32>,
+    /// Serve one parent over standard input and output.
+    #[arg(long, hide = true)]
+    worker: bool,
     /// Show the optimizations with their choices and features
     #[arg(long)]
     list: bool,
+    /// Say what a log holds; with a second log of the same inputs, also how well times repeat
+    #[arg(long, value_name = "LOG", num_args = 1..=2)]
+    describe: Vec<PathBuf>,
     /// Judge this model on fresh inputs, measuring every choice there; nothing is written
     #[arg(long, value_name = "MODEL")]
     use_heuristic: Option<PathBuf>,
@@ -88,7 +106,19 @@ fn seconds(text: &str) -> Result<Duration, String> {
 /// # Errors
 /// Whatever keeps it from its work.
 pub fn run(cli: &Cli) -> Result<u8, CollectError> {
+    if let Some((log, repeat)) = cli.describe.split_first() {
+        return cli.describe(log, repeat.first());
+    }
     let backend = cli.backend();
+    if cli.worker {
+        // Ctrl-C reaches the whole group; the parent decides when its workers end.
+        let _ = ctrlc::set_handler(|| {});
+        let runner =
+            cli.optimization(None, backend).and_then(|o| backend::open(o, backend, cli.device, true));
+        // An error here means that the parent is gone, and with it whoever would read it.
+        let _ = worker::serve(runner);
+        return Ok(exit::SUCCESS);
+    }
     if cli.list {
         let lines = list::list(cli.name.as_deref(), backend, cli.device)?;
         println!("{lines}");
@@ -116,31 +146,60 @@ impl Cli {
         }
     }
 
-    /// Opens the runner of the optimization `name`, or of --name or --optimization.
-    fn open(&self, name: Option<&str>, backend: Backend) -> Result<Box<dyn Runner>, CollectError> {
+    /// The optimization `name`, or that of --name or --optimization.
+    fn optimization(&self, name: Option<&str>, backend: Backend) -> Result<Optimization, CollectError> {
         let name = name.or(self.name.as_deref());
-        let optimization = match (&self.optimization, name) {
-            (Some(path), name) => {
-                let optimization = Optimization::read(path)?;
-                match name {
-                    Some(name) if name != optimization.name => {
-                        return Err(CollectError::Usage(format!(
-                            "{} is the optimization {:?}, expected {name:?}",
-                            path.display(),
-                            optimization.name
-                        )));
-                    }
-                    _ => optimization,
-                }
-            }
-            (None, Some(name)) => backend::optimization(name, backend)?,
-            (None, None) => {
+        let Some(path) = &self.optimization else {
+            let Some(name) = name else {
                 return Err(CollectError::Usage(
                     "say what to measure: --name NAME (--list shows all)".to_owned(),
                 ));
+            };
+            return Ok(backend::optimization(name, backend)?);
+        };
+        let optimization = Optimization::read(path)?;
+        match name {
+            Some(name) if name != optimization.name => Err(CollectError::Usage(format!(
+                "{} is the optimization {:?}, expected {name:?}",
+                path.display(),
+                optimization.name
+            ))),
+            _ => Ok(optimization),
+        }
+    }
+
+    /// A runner for each device.
+    fn open(&self, name: Option<&str>, backend: Backend) -> Result<Vec<Box<dyn Runner>>, CollectError> {
+        let optimization = self.optimization(name, backend)?;
+        let devices = if self.devices.is_empty() { &[self.device][..] } else { &self.devices };
+        let isolated = self.isolate || backend == Backend::Cuda || devices.len() > 1;
+        let open = |device: &u32| {
+            if isolated {
+                self.worker(&optimization, backend, *device)
+            } else {
+                backend::open(optimization.clone(), backend, *device, false)
             }
         };
-        backend::open(optimization, backend, self.device, false)
+        devices.iter().map(open).collect()
+    }
+
+    fn worker(
+        &self,
+        optimization: &Optimization,
+        backend: Backend,
+        device: u32,
+    ) -> Result<Box<dyn Runner>, CollectError> {
+        let program = std::env::current_exe()
+            .map_err(|e| CollectError::Device(format!("cannot find this program to start a worker: {e}")))?;
+        let mut command = Command::new(program);
+        command.args(["--worker", "--name", &optimization.name, "--backend", backend.name(), "--device"]);
+        command.arg(device.to_string());
+        if let Some(path) = &self.optimization {
+            command.arg("--optimization").arg(path);
+        }
+        let limits = Limits { answer: self.hang_seconds, ..Limits::default() };
+        let worker = Worker::start(command, limits, optimization.clone()).map_err(CollectError::Device)?;
+        Ok(Box::new(worker))
     }
 
     fn policy(&self, runner: &dyn Runner) -> TimingPolicy {
@@ -155,9 +214,10 @@ impl Cli {
 
     fn collect(&self, backend: Backend) -> Result<u8, CollectError> {
         let shard = self.shard.parse::<Shard>().map_err(|e| CollectError::Usage(format!("--shard: {e}")))?;
-        let runner = self.open(None, backend)?;
+        let mut runners = self.open(None, backend)?;
+        let runner = &runners[0];
         let inputs = match &self.inputs {
-            Some(path) => Some(plan::read_inputs(path, &*runner, &runner.optimization().schema()?)?),
+            Some(path) => Some(plan::read_inputs(path, &**runner, &runner.optimization().schema()?)?),
             None => None,
         };
         let unlimited = self.max_seconds.is_some() || inputs.is_some();
@@ -168,16 +228,33 @@ impl Cli {
             shard,
             inputs,
             progress: true,
-            ..Options::new(&self.output, self.policy(&*runner))
+            ..Options::new(&self.output, self.policy(&**runner))
         };
         let stop = stop_on_signal();
-        let summary = collect(&mut [runner], &options, &stop)?;
+        let summary = collect(&mut runners, &options, &stop)?;
         eprintln!("{summary}\nlog: {}", self.output.display());
         Ok(if summary.interrupted { exit::INTERRUPTED } else { exit::SUCCESS })
     }
 
+    fn describe(&self, path: &Path, repeat: Option<&PathBuf>) -> Result<u8, CollectError> {
+        let log = log::read(&[path])?;
+        let optimization = match &self.optimization {
+            Some(path) => Some(Optimization::read(path)?),
+            // A log of an optimization that is not built in has no fallback that we know.
+            None => Optimization::built_in(&log.metadata.name).ok(),
+        };
+        println!("{}", Facts::of(&log, optimization.as_ref()));
+        if let Some(repeat) = repeat {
+            let noise = Noise::between(&log, &log::read(&[repeat])?).ok_or_else(|| {
+                CollectError::TooLittle(format!("{} and {} share no input", path.display(), repeat.display()))
+            })?;
+            println!("{noise}");
+        }
+        Ok(exit::SUCCESS)
+    }
+
     fn judge(&self, model: &Model, backend: Backend) -> Result<u8, CollectError> {
-        let mut runner = self.open(Some(&model.optimization), backend)?;
+        let mut runner = self.open(Some(&model.optimization), backend)?.swap_remove(0);
         if let Some(learned) = &model.device
             && let Err(mismatch) = learned.admits(&runner.device())
         {

@@ -181,6 +181,12 @@ pub fn collect(
         drop(send);
         let mut skipped_in_a_row = 0;
         let result = receive.iter().try_for_each(|done: Done| {
+            let done = match done {
+                Done::Input(done) => done,
+                Done::NoInput(failure) => {
+                    return Err(CollectError::Device(format!("no input can be drawn: {failure}")));
+                }
+            };
             skipped_in_a_row = if done.result.is_err() { skipped_in_a_row + 1 } else { 0 };
             let last = writer.write(&done, &mut summary)?;
             progress.step(&format!("{} {last}", done.label));
@@ -210,24 +216,33 @@ struct Turns {
 }
 
 impl Turns {
-    fn next(&mut self, runner: &dyn Runner) -> Option<Planned> {
+    fn next(&mut self, runner: &dyn Runner) -> Result<Option<Planned>, Failure> {
         if self.left == Some(0) || self.deadline.is_some_and(|d| Instant::now() >= d) {
-            return None;
+            return Ok(None);
         }
         let planned = self.plan.next(runner)?;
-        self.left = self.left.map(|n| n - 1);
-        Some(planned)
+        if planned.is_some() {
+            self.left = self.left.map(|n| n - 1);
+        }
+        Ok(planned)
     }
 }
 
+/// What a worker says.
+enum Done {
+    Input(Box<DoneInput>),
+    /// It cannot draw inputs, and ends.
+    NoInput(Failure),
+}
+
 /// An input that a worker is done with.
-struct Done {
+struct DoneInput {
     planned: Planned,
     label: String,
     result: Result<Measurement, Failure>,
 }
 
-impl Done {
+impl DoneInput {
     fn lost(&self) -> Option<&str> {
         match &self.result {
             Ok(measurement) => measurement.lost.as_deref(),
@@ -247,15 +262,22 @@ fn work(
 ) {
     while !stop() {
         let turn = || turns.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let Some(planned) = turn().next(runner) else { return };
+        let planned = match turn().next(runner) {
+            Ok(Some(planned)) => planned,
+            Ok(None) => return,
+            Err(failure) => {
+                let _ = send.send(Done::NoInput(failure));
+                return;
+            }
+        };
         let result = measure(runner, &planned.context, planned.data_seed, &policy);
         if result.is_err() {
             let mut turns = turn();
             turns.left = turns.left.map(|n| n + 1);
         }
-        let done = Done { label: runner.label(&planned.context), planned, result };
-        let lost = done.lost().is_some();
-        if send.send(done).is_err() || lost {
+        let input = DoneInput { label: runner.label(&planned.context), planned, result };
+        let lost = input.lost().is_some();
+        if send.send(Done::Input(Box::new(input))).is_err() || lost {
             return;
         }
     }
@@ -271,7 +293,7 @@ struct Writer {
 
 impl Writer {
     /// Appends what came of an input and says it in a few words.
-    fn write(&mut self, done: &Done, summary: &mut Summary) -> Result<String, CollectError> {
+    fn write(&mut self, done: &DoneInput, summary: &mut Summary) -> Result<String, CollectError> {
         let input = || done.planned.text.clone();
         let measurement = match &done.result {
             Ok(measurement) => measurement,

@@ -11,7 +11,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use crate::collect::CollectError;
 use crate::measure::{Measurement, measure};
 use crate::plan::{Plan, Shard};
-use crate::runner::Runner;
+use crate::runner::{Failure, Runner};
 
 /// One input, judged. Times are medians in milliseconds.
 #[derive(Clone, Debug)]
@@ -168,8 +168,9 @@ fn one(
 pub fn fresh(runner: &dyn Runner, seed: u64, count: usize) -> Result<Vec<(Context, u64)>, CollectError> {
     let schema = runner.optimization().schema()?;
     let mut plan = Plan::new(None, seed, Shard::default(), HashSet::new(), schema);
-    let next = || plan.next(runner).map(|p| (p.context, p.data_seed));
-    Ok(std::iter::from_fn(next).take(count).collect())
+    let next = || plan.next(runner).map(|p| p.map(|p| (p.context, p.data_seed))).transpose();
+    let drawn: Result<_, Failure> = std::iter::from_fn(next).take(count).collect();
+    drawn.map_err(|failure| CollectError::Device(failure.to_string()))
 }
 
 /// A model as the decider of [`judge`].

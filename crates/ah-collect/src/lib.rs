@@ -12,7 +12,8 @@
 //!
 //! Implement [`BenchmarkRunner`] to measure kernels of your own; `examples/own_runner.rs` does.
 //! The runners here are in [`cpu`]; [`fake`] is a device that misbehaves on purpose. [`judge`]
-//! measures how good a learned heuristic's choices are on fresh inputs.
+//! measures how good a learned heuristic's choices are on fresh inputs. A [`worker`] is a process of
+//! its own that measures, so that a kernel that hangs or crashes costs one choice on one input.
 //!
 //! A lost sample is never written as 0, a wrong result is never timed, and no clock or setting of
 //! a device is ever changed.
@@ -20,6 +21,8 @@
 pub mod backend;
 mod collect;
 pub mod cpu;
+pub mod cuda;
+pub mod facts;
 pub mod fake;
 pub mod judge;
 pub mod layout;
@@ -31,6 +34,7 @@ mod progress;
 pub mod runner;
 pub mod sampling;
 mod summary;
+pub mod worker;
 
 pub use collect::{CollectError, Options, collect};
 pub use measure::{Measurement, measure};

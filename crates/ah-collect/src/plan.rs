@@ -10,7 +10,7 @@ use ah_types::log::{LogError, Place};
 use ah_types::{Context, Schema, Value};
 use rand::RngCore as _;
 
-use crate::runner::Runner;
+use crate::runner::{Failure, Runner};
 use crate::sampling;
 
 /// Draws in a row that were all in the log already before a sequence counts as exhausted.
@@ -88,25 +88,32 @@ impl Plan {
     }
 
     /// The next input; `None` when the list ends or every draw repeats an earlier one.
-    pub fn next(&mut self, runner: &dyn Runner) -> Option<Planned> {
+    ///
+    /// # Errors
+    /// The runner cannot draw.
+    pub fn next(&mut self, runner: &dyn Runner) -> Result<Option<Planned>, Failure> {
         let mut repeats = 0;
         while repeats < MAX_REPEATS {
             let index = self.next;
             self.next += 1;
             let mut rng = sampling::rng(self.seed, index);
             let context = match &self.source {
-                Source::Listed(contexts) => contexts.get(usize::try_from(index).ok()?)?.clone(),
-                Source::Drawn => runner.draw(&mut rng),
+                Source::Listed(contexts) => {
+                    let listed = usize::try_from(index).ok().and_then(|i| contexts.get(i));
+                    let Some(context) = listed else { return Ok(None) };
+                    context.clone()
+                }
+                Source::Drawn => runner.draw(&mut rng)?,
             };
             let text = context.log_text(&self.schema);
             // An input drawn twice belongs to the shard that drew it first.
             if !self.seen.insert(text.clone()) {
                 repeats += 1;
             } else if index % self.shard.count == self.shard.index {
-                return Some(Planned { context, data_seed: rng.next_u64(), text });
+                return Ok(Some(Planned { context, data_seed: rng.next_u64(), text }));
             }
         }
-        None
+        Ok(None)
     }
 
     /// How many inputs the list has that are not measured yet; `None` for a sequence.

@@ -141,7 +141,10 @@ pub trait Runner: Send {
     /// See [`BenchmarkRunner::timing`].
     fn timing(&self) -> TimingPolicy;
     /// See [`BenchmarkRunner::draw`].
-    fn draw(&self, rng: &mut Rng) -> Context;
+    ///
+    /// # Errors
+    /// The runner is in a process that cannot be reached.
+    fn draw(&self, rng: &mut Rng) -> Result<Context, Failure>;
     /// See [`BenchmarkRunner::accepts`].
     ///
     /// # Errors
@@ -199,8 +202,8 @@ where
     fn timing(&self) -> TimingPolicy {
         self.runner.timing()
     }
-    fn draw(&self, rng: &mut Rng) -> Context {
-        self.runner.draw(rng)
+    fn draw(&self, rng: &mut Rng) -> Result<Context, Failure> {
+        Ok(self.runner.draw(rng))
     }
     fn accepts(&self, context: &Context) -> Result<(), String> {
         self.runner.accepts(context)

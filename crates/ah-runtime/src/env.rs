@@ -1,18 +1,4 @@
-//! The environment variables, read once.
-//!
-//! | variable | meaning |
-//! | --- | --- |
-//! | `AUTOHEURISTIC_USE` | the optimizations that consult, separated by commas; unset: what the program says (by default all) |
-//! | `AUTOHEURISTIC_COLLECT` | the optimizations that measure every choice, append to the log and take the fallback |
-//! | `AUTOHEURISTIC_LOG_PATH` | the log's file, or a folder of logs; unset or `DEFAULT`: the user's cache folder, then device, then name |
-//! | `AUTOHEURISTIC_PATH` | folders of model files, separated as in `PATH` |
-//! | `AUTOHEURISTIC_FORCE_KERNEL` | the kernel that every MultiKernel runs, counted from 0; or `softmax=1,mm=0` |
-//! | `AUTOHEURISTIC_DISABLE_CACHE` | set and not `0`: a MultiKernel stores no picks on disk and reads none |
-//! | `AUTOHEURISTIC_CACHE_DIR` | where it stores them; unset: the user's cache folder |
-//! | `AUTOHEURISTIC_CACHE_LIMIT` | bytes that they may take, with `K`, `M` or `G`; the longest unused go first; unset: `64M` |
-//! | `AUTOHEURISTIC_RECORD` | a folder: every pick is also written to `NAME.json` there |
-//! | `AUTOHEURISTIC_LOOKUP` | a folder of such recordings: their picks are taken, and nothing is measured |
-//! | `AUTOHEURISTIC_METRICS` | a folder: whatever is measured is also written to `NAME.csv` there |
+//! The environment variables.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -20,7 +6,21 @@ use std::sync::OnceLock;
 
 use ah_types::Device;
 
-/// What the environment says.
+/// What the environment says; read once, by the first decision point.
+///
+/// | variable | meaning |
+/// | --- | --- |
+/// | `AUTOHEURISTIC_USE` | the optimizations that consult, separated by commas; unset: what the program says (by default all) |
+/// | `AUTOHEURISTIC_COLLECT` | the optimizations that measure every choice, append to the log and take the fallback |
+/// | `AUTOHEURISTIC_LOG_PATH` | the log's file, or a folder of logs; unset or `DEFAULT`: the user's cache folder, then device, then name |
+/// | `AUTOHEURISTIC_PATH` | folders of model files, separated as in `PATH` |
+/// | `AUTOHEURISTIC_FORCE_KERNEL` | the kernel that every MultiKernel runs, counted from 0; or `softmax=1,mm=0` |
+/// | `AUTOHEURISTIC_DISABLE_CACHE` | set and not `0`: a MultiKernel stores no picks on disk and reads none |
+/// | `AUTOHEURISTIC_CACHE_DIR` | where it stores them; unset: the user's cache folder |
+/// | `AUTOHEURISTIC_CACHE_LIMIT` | bytes that they may take, with `K`, `M` or `G`; the longest unused go first; unset: `64M` |
+/// | `AUTOHEURISTIC_RECORD` | a folder: every pick is also written to `NAME.json` there |
+/// | `AUTOHEURISTIC_LOOKUP` | a folder of such recordings: their picks are taken, and nothing is measured |
+/// | `AUTOHEURISTIC_METRICS` | a folder: whatever is measured is also written to `NAME.csv` there |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Environment {
     /// `AUTOHEURISTIC_USE`; `None` where unset.

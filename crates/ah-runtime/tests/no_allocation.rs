@@ -18,27 +18,30 @@ fn the_counter_counts() {
 #[test]
 fn deciding_by_a_model_file_allocates_nothing() {
     let optimization = Optimization::built_in("mixed_mm").unwrap();
-    let model = common::mixed_mm();
-    let auto = AutoHeuristic::builder("mixed_mm")
-        .choices(model.choices.clone())
-        .optimization(&optimization)
-        .precondition("m > 0 and `m*k` > 0")
-        .environment(Environment::default())
-        .heuristic(LoadedModel::from(model))
-        .build()
-        .unwrap();
-    let (mut learned, mut precondition) = (0, 0);
-    let count = allocations(|| {
-        for m in [1.0, 17.0, 33.0, 100.0, 129.0] {
-            for k in [1024.0, 4096.0, 5000.0] {
-                let values = common::mixed_mm_values(m, k, 4096.0);
-                let answer = auto.choose_among(&values, &|choice| choice % 3 != 0);
-                learned += u32::from(answer.is_learned());
-                precondition += u32::from(answer.fallback == Some(Reason::Unsure(Unsure::Precondition)));
+    for trees in [1, 3] {
+        let model = common::mixed_mm(trees);
+        let auto = AutoHeuristic::builder("mixed_mm")
+            .choices(model.choices.clone())
+            .optimization(&optimization)
+            .precondition("m > 0 and `m*k` > 0")
+            .environment(Environment::default())
+            .heuristic(LoadedModel::from(model))
+            .build()
+            .unwrap();
+        let (mut learned, mut precondition) = (0, 0);
+        let count = allocations(|| {
+            for m in [1.0, 17.0, 33.0, 100.0, 129.0] {
+                for k in [1024.0, 4096.0, 5000.0] {
+                    let values = common::mixed_mm_values(m, k, 4096.0);
+                    let answer = auto.choose_among(&values, &|choice| choice % 3 != 0);
+                    learned += u32::from(answer.is_learned());
+                    precondition += u32::from(answer.fallback == Some(Reason::Unsure(Unsure::Precondition)));
+                }
             }
-        }
-    });
-    assert_eq!((count, learned, precondition), (0, 12, 3));
+        });
+        assert_eq!((count, precondition), (0, 3));
+        assert!(learned > 5, "{learned}");
+    }
 }
 
 #[test]

@@ -56,6 +56,9 @@ pub struct TrainArgs {
     /// Where to generate code.
     #[arg(long, default_value = "generated", value_name = "DIR")]
     pub out: PathBuf,
+    /// The folder of the crate ah-runtime: the generated crate then gets the feature `runtime`.
+    #[arg(long, value_name = "DIR")]
+    pub runtime_path: Option<PathBuf>,
     /// Stop after the model.
     #[arg(long)]
     pub no_codegen: bool,

@@ -11,6 +11,27 @@ use clap::Parser;
 
 use cli::{Cli, Command, EvaluateArgs, TrainArgs};
 
+/// What ends the command.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Train(#[from] TrainError),
+    #[error(transparent)]
+    Model(#[from] ah_types::ModelError),
+    #[error(transparent)]
+    Codegen(#[from] ah_codegen::CodegenError),
+}
+
+impl Failure {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Train(e) => e.exit_code(),
+            Self::Model(e) => e.exit_code(),
+            Self::Codegen(e) => e.exit_code(),
+        }
+    }
+}
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match &cli.command {
@@ -26,15 +47,15 @@ fn main() -> ExitCode {
     }
 }
 
-fn train(args: &TrainArgs) -> Result<(), TrainError> {
+fn train(args: &TrainArgs) -> Result<(), Failure> {
     let params = args.raw().check()?;
     if let Some(threads) = args.threads {
         if threads == 0 {
-            return Err(TrainError::Parameter {
+            return Err(Failure::Train(TrainError::Parameter {
                 flag: "--threads",
                 expected: "1 or more".to_owned(),
                 found: "0".to_owned(),
-            });
+            }));
         }
         // Fails only where a pool exists already, and none does yet.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
@@ -58,13 +79,30 @@ fn train(args: &TrainArgs) -> Result<(), TrainError> {
         report::dot::write(&trained.model, path)?;
         eprintln!("wrote {}", path.display());
     }
+    if !args.no_codegen {
+        generate(&trained.model, args)?;
+    }
     for NamedLog { name, path } in &cli::named(&args.data) {
         judge(&trained.model, std::slice::from_ref(path), name, args.skip_bad_rows, args.json, None)?;
     }
     Ok(())
 }
 
-fn evaluate(args: &EvaluateArgs) -> Result<(), TrainError> {
+/// The last step of the one command that learns and generates.
+fn generate(model: &Model, args: &TrainArgs) -> Result<(), Failure> {
+    let report = ah_codegen::generate(&ah_codegen::Request {
+        model,
+        targets: &[ah_codegen::Target::Rust],
+        out: &args.out,
+        mode: ah_codegen::Mode::Write,
+        templates: None,
+        runtime_path: args.runtime_path.as_deref(),
+    })?;
+    eprint!("{report}");
+    Ok(())
+}
+
+fn evaluate(args: &EvaluateArgs) -> Result<(), Failure> {
     let model = Model::read(&args.model)?;
     judge(&model, &args.logs, &model.heuristic, args.skip_bad_rows, args.json, args.decisions.as_deref())
 }
@@ -77,7 +115,7 @@ fn judge(
     skip_bad_rows: bool,
     json: bool,
     decisions: Option<&Path>,
-) -> Result<(), TrainError> {
+) -> Result<(), Failure> {
     let evaluation = ah_train::evaluate(model, logs, skip_bad_rows)?;
     warn(&evaluation.warnings);
     if let Some(path) = decisions {

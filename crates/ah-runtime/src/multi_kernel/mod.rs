@@ -162,8 +162,8 @@ impl<F> MultiKernel<F> {
         self.picker.events()
     }
 
-    /// In words: who decides, every remembered pick with its guards and times, and the last
-    /// events: why something was measured, and measured again.
+    /// In words: who decides, every remembered pick with its guards, its time and the second
+    /// best's, and the last events: why something was measured, and measured again.
     #[must_use]
     pub fn explain(&self) -> String {
         self.picker.explain()

@@ -410,9 +410,10 @@ impl Picker {
             let features = self.identity.schema.features().iter();
             let guards = features.zip(&pick.guards).map(|(f, guard)| guard.of(&f.name).to_string());
             let guards = guards.collect::<Vec<_>>().join(" and ");
-            let _ = write!(text, "\n{} while {guards}:", self.name_of(pick.kernel));
-            for ((name, _), ms) in self.identity.kernels.iter().zip(&pick.ms).filter(|(_, ms)| !ms.is_nan()) {
-                let _ = write!(text, " {name} {}", Milliseconds(*ms));
+            let ms = Milliseconds(pick.ms[pick.kernel]);
+            let _ = write!(text, "\n{} takes {ms} while {guards}", self.name_of(pick.kernel));
+            if let Some(second) = pick.best(|kernel| kernel != pick.kernel) {
+                let _ = write!(text, "; then {} {}", self.name_of(second), Milliseconds(pick.ms[second]));
             }
         }
         for event in self.events.all() {

@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 use ah_types::model::{Precondition, Provenance};
+use ah_types::tree::LeafUnsure;
 use ah_types::{
     ChoiceId, Device, FeatureKind, Features, Leaf, Model, Node, Optimization, Ranked, Scalar, Test, Tree,
     expr,
@@ -46,8 +47,8 @@ pub fn pad_mm(name: &str, device: Option<&Device>) -> Model {
 }
 
 /// A model of the size that the published logs lead to: all features of `mixed_mm`, 54 choices, a full
-/// tree of depth 8 whose splits test derived features, leaves that rank 20 choices.
-pub fn mixed_mm() -> Model {
+/// tree of depth 8 (or several that vote) whose splits test derived features, leaves that rank 20 choices.
+pub fn mixed_mm(trees: u32) -> Model {
     let optimization = Optimization::built_in("mixed_mm").unwrap();
     let features = Features::new(optimization.schema().unwrap(), &optimization.derived).unwrap();
     let slot = |name: &str| features.all().slot(name).unwrap();
@@ -61,14 +62,18 @@ pub fn mixed_mm() -> Model {
         ("k*n", 1e7),
         ("m", 20.0),
     ];
-    let mut nodes = Vec::new();
-    grow(&mut nodes, 0, &|depth, id| {
+    let test = |depth: usize, id: u32| {
         if depth == 3 {
             let (slot, category) = (slot("17LEQmLEQ32"), "True".to_owned());
             return Test::Categorical { slot, category };
         }
         let (name, threshold) = tested[depth];
         Test::Numerical { slot: slot(name), threshold: threshold * (0.5 + f64::from(id % 16) / 16.0) }
+    };
+    let trees = (0..trees).map(|tree| {
+        let mut nodes = Vec::new();
+        grow(&mut nodes, 0, tree, &test);
+        Tree { nodes }
     });
     let booleans = || vec!["False".to_owned(), "True".to_owned()];
     let categories = features.all().features().iter().map(|feature| match feature.kind {
@@ -91,7 +96,7 @@ pub fn mixed_mm() -> Model {
         device_capa: (0, 0),
         choices: (0..54).map(|i| format!("type_triton_config_{i:02}")).collect(),
         fallback: Some(ChoiceId(0)),
-        trees: vec![Tree { nodes }],
+        trees: trees.collect(),
         promise: None,
         provenance: Provenance::default(),
         features,
@@ -101,24 +106,25 @@ pub fn mixed_mm() -> Model {
 }
 
 /// Adds the nodes below a split of this depth, parents first, and returns its position.
-fn grow(nodes: &mut Vec<Node>, depth: usize, test: &dyn Fn(usize, u32) -> Test) -> u32 {
+fn grow(nodes: &mut Vec<Node>, depth: usize, tree: u32, test: &dyn Fn(usize, u32) -> Test) -> u32 {
     let id = u32::try_from(nodes.len()).unwrap();
     if depth == 8 {
+        let unsure = (id % 17 == 3).then_some(LeafUnsure::Unsafe);
         let ranked = |rank: u32| Ranked {
-            choice: ChoiceId((id + rank * 7) % 54),
-            score: f64::from(rank),
+            choice: ChoiceId((id + (tree + rank) * 7) % 54),
+            score: f64::from(rank / 2),
             probability: 0.05,
             measured: 9,
             slowdown: 1.0,
             worst: 1.1,
             worst_over_fallback: 0.5,
-            allowed: true,
+            allowed: !(id + (id + (tree + rank) * 7) % 54).is_multiple_of(5),
         };
-        nodes.push(Node::Leaf(Leaf { samples: 9, unsure: None, ranking: (0..20).map(ranked).collect() }));
+        nodes.push(Node::Leaf(Leaf { samples: 9, unsure, ranking: (0..20).map(ranked).collect() }));
         return id;
     }
     nodes.push(Node::Split { test: test(depth, id), left: 0, right: 0 });
-    let (l, r) = (grow(nodes, depth + 1, test), grow(nodes, depth + 1, test));
+    let (l, r) = (grow(nodes, depth + 1, tree, test), grow(nodes, depth + 1, tree, test));
     if let Node::Split { left, right, .. } = &mut nodes[id as usize] {
         (*left, *right) = (l, r);
     }

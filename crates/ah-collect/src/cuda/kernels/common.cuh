@@ -1,0 +1,187 @@
+// What the kernels share: 16-bit types without headers, asynchronous copies, mma, and the
+// deterministic sum over blocks that split-K needs.
+//
+// This text is put before each .cu file and compiled by NVRTC; it includes nothing, so it needs
+// no CUDA toolkit on the machine. ELEMENT_BF16 = 1 reads 16-bit words as bfloat16, 0 as float16.
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+#ifndef ELEMENT_BF16
+#define ELEMENT_BF16 0
+#endif
+
+#define DEVICE __device__ __forceinline__
+
+// Two floats rounded to 16 bits; `low` goes to the lower address.
+DEVICE u32 pack(float low, float high) {
+    u32 both;
+#if ELEMENT_BF16
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+#else
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+#endif
+    return both;
+}
+
+DEVICE u16 round_to_16_bits(float x) { return (u16)(pack(x, 0.0f) & 0xffff); }
+
+// d += a · b for a tile of 16 × 8 over 16 steps, one warp, float32 sums.
+DEVICE void mma_16x8x16(float (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
+#if ELEMENT_BF16
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+#else
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+#endif
+                 "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// A row-major result of 16-bit elements.
+struct Result {
+    u16* c;
+    long long ldc;
+    int m, n;
+
+    // Two neighbouring elements.
+    DEVICE void store_pair(int row, int column, u32 pair) const {
+        if (row >= m || column >= n) return;
+        u16* to = c + row * ldc + column;
+        if (column + 1 < n && ldc % 2 == 0) {
+            *(u32*)to = pair;
+        } else {
+            to[0] = (u16)pair;
+            if (column + 1 < n) to[1] = (u16)(pair >> 16);
+        }
+    }
+
+    // Four pairs of every lane, as the tensor cores leave them: lane q of four holds columns 8 · i +
+    // 2 · q of group i. The four lanes exchange them, so that each stores one group of 16 bytes.
+    // The whole warp must call.
+    DEVICE void store_groups(int row, int column, u32 (&pairs)[4]) const {
+        int q = threadIdx.x % 4;
+        auto exchange = [&](int lanes, int i, int j) {
+            bool upper = q & lanes;
+            u32 got = __shfl_xor_sync(0xffffffff, upper ? pairs[i] : pairs[j], lanes);
+            if (upper) pairs[i] = got;
+            else pairs[j] = got;
+        };
+        exchange(1, 0, 1), exchange(1, 2, 3), exchange(2, 0, 2), exchange(2, 1, 3);
+        column += q * 8;
+        if (row < m && column + 8 <= n && ldc % 8 == 0) {
+            *(uint4*)(c + row * ldc + column) = make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
+        } else {
+#pragma unroll
+            for (int i = 0; i < 4; ++i) store_pair(row, column + i * 2, pairs[i]);
+        }
+    }
+};
+
+DEVICE u32 shared_address(const void* p) { return (u32)__cvta_generic_to_shared(p); }
+
+// Copies `valid` of `BYTES` bytes and fills the rest with zeros.
+template <int BYTES> DEVICE void copy_async(u32 to, const void* from, int valid) {
+    if constexpr (BYTES == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(valid) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(BYTES), "r"(valid) : "memory");
+}
+
+DEVICE void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+// Waits until at most `PENDING` groups of this thread's copies are under way.
+template <int PENDING> DEVICE void wait_for_copies() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
+}
+
+// Work cut into gridDim.x equal parts: `units` of it, `per_tile` for each tile of the output, so a
+// tile may be shared by several blocks and a block may work on several tiles (stream-K, Osama et
+// al., PPoPP 2023). As many parts as a multiple of the tiles is split-K. There are never more
+// blocks than units.
+struct Parts {
+    long long units;
+    int per_tile;
+
+    DEVICE long long begin(long long block) const { return units * block / gridDim.x; }
+    DEVICE int block_of(long long unit) const { return (int)(((unit + 1) * gridDim.x - 1) / units); }
+};
+
+// The sum over the blocks that share `tile`. Each leaves its sums in `partial`; the last one to
+// arrive adds all of them, always in the order of the blocks, so the result does not depend on the
+// order of arrival. Returns whether this block holds the result.
+//
+// A block shares at most its first and its last tile: `partial` has 2 · gridDim.x · REGISTERS ·
+// threads floats. `tickets` has one zero a tile, and is left so.
+//
+// `thread` of `threads` says whose sums these are; a thread that is not `active` holds none. CALLERS
+// threads call, among them number 0 (`caller`).
+template <int CALLERS, int REGISTERS>
+DEVICE bool sum_over_blocks(float (&sums)[REGISTERS], float* partial, u32* tickets, const Parts& parts, int tile,
+                            int thread, int threads, bool active, int caller) {
+    int first = parts.block_of((long long)tile * parts.per_tile), last = parts.block_of((long long)(tile + 1) * parts.per_tile - 1);
+    if (first == last) return true;
+    auto place = [&](int block) {
+        bool begins_elsewhere = parts.begin(block) / parts.per_tile != tile;
+        return partial + (2 * (u64)block + begins_elsewhere) * REGISTERS * threads + thread;
+    };
+    auto barrier = [] { asm volatile("bar.sync 1, %0;" ::"n"(CALLERS) : "memory"); };
+    __shared__ u32 arrived;
+    if (active) {
+        float* mine = place(blockIdx.x);
+#pragma unroll
+        for (int r = 0; r < REGISTERS; ++r) __stcg(&mine[r * threads], sums[r]);
+        __threadfence();
+    }
+    barrier();
+    if (caller == 0) arrived = atomicAdd(&tickets[tile], 1u);
+    barrier();
+    bool is_last = arrived == last - first;
+    barrier();  // `arrived` is written again for the next tile
+    if (!is_last) return false;
+    if (caller == 0) tickets[tile] = 0;
+    __threadfence();
+    if (active) {
+#pragma unroll
+        for (int r = 0; r < REGISTERS; ++r) sums[r] = 0.0f;
+        for (int block = first; block <= last; ++block) {
+            const float* part = place(block);
+#pragma unroll
+            for (int r = 0; r < REGISTERS; ++r) sums[r] += __ldcg(&part[r * threads]);
+        }
+    }
+    return true;
+}
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+// The description of a wgmma operand in shared memory: 128-byte rows in 128-byte swizzle, eight of
+// them 1024 bytes from the next eight. `leading` is the distance between groups of 64 elements,
+// where the rows run along m or n; it is not used where they run along k.
+DEVICE u64 describe(u32 address, u32 leading) {
+    return (u64)((address & 0x3ffff) >> 4) | (u64)(leading >> 4) << 16 | (u64)(1024 >> 4) << 32 | 1ull << 62;
+}
+
+// d += a · b for 64 × 128 over 16 steps of k, one warpgroup. An operand is MAJOR if its rows run
+// along m or n.
+template <int A_MAJOR, int B_MAJOR> DEVICE void wgmma_64x128x16(float (&d)[64], u64 a, u64 b) {
+#define D8(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
+    asm volatile(
+#if ELEMENT_BF16
+        "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
+#else
+        "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 "
+#endif
+        "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,"
+        "%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63}, "
+        "%64, %65, 1, 1, 1, %66, %67;"
+        : D8(0), D8(8), D8(16), D8(24), D8(32), D8(40), D8(48), D8(56)
+        : "l"(a), "l"(b), "n"(A_MAJOR), "n"(B_MAJOR));
+#undef D8
+}
+
+DEVICE void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+DEVICE void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int PENDING> DEVICE void wgmma_wait() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory"); }
+#endif

@@ -1,0 +1,361 @@
+// c[m,n] = a[m,k] · b[k,n]: a is 16-bit floating point, b is 8-bit integers, cast to a's type.
+//
+// Few rows of a, so the time is that of reading b once: what counts is that enough bytes are under
+// way, in whole cache lines, and that all multiprocessors finish at the same time.
+//
+// Every warp is on its own until a tile of c is done: it copies its own steps of k into its own
+// part of shared memory, STAGES of them ahead, and multiplies them. The tensor cores sum over k in
+// any order, so 16 neighbouring bytes of b serve a thread as they lie, and the activations are
+// read to match. The weights are the 16-row operand of mma.m16n8k16, the activations the 8-column
+// one: m = 8 wastes nothing.
+//
+// The work, tiles · groups of steps, is one sequence, cut into gridDim.x equal parts (stream-K,
+// Osama et al., PPoPP 2023). A grid of tiles · s blocks is split-K; a grid of as many blocks as run
+// at once leaves no multiprocessor idle at the end. The parts of a tile that several blocks share
+// are summed by the last of them, always in the same order.
+//
+// Configuration (all by -D):
+//   BLOCK_M      rows of c a block, a multiple of 8
+//   VECTOR       columns of c a thread: 16, 8 or (n×k layout) 4; a warp has 8 times as many
+//   WARPS_N      warps side by side along n
+//   WARPS_K      warps sharing the columns, each with its own steps of k; a power of two
+//   STAGES       steps under way, at least 2; a step is 32 of k (k×n layout) or 128 (n×k)
+//   TRANSPOSED   0: b is k×n, rows of n contiguous; 1: n×k in memory (PyTorch's strides (1, k))
+//   WEIGHTS_SIGNED, ELEMENT_BF16
+//   WGMMA        0; 1 is mixed_mm_wgmma.cu
+//
+// Needs: k a multiple of 16 (n×k layout) or 8; n a multiple of 16 (k×n layout); lda in elements a
+// multiple of 8, ldb in bytes a multiple of 16, a, b and c at addresses that 16 divides.
+// Launch: grid up to tiles · ⌈k / (STEP · WARPS_K)⌉ blocks, 32 · WARPS_N · WARPS_K threads, shared
+// memory STAGES · warps · STAGE_BYTES + WARPS_N · ⌊WARPS_K / 2⌋ · 32 · REGISTERS · 4. `partial` has 2 · gridDim.x · BLOCK_M ·
+// BLOCK_N floats; `tickets` one zero a tile, and is left so.
+
+// Four bytes to two pairs of 16-bit floats. Exact: a byte becomes the low bits of a power of two's
+// mantissa, and the power is subtracted again.
+DEVICE void widen(u32 bytes, u32& first, u32& second) {
+#if ELEMENT_BF16
+    // 7 bits of mantissa: 128 + the low seven bits, and 128 or 256 by the top bit.
+    u32 low = bytes & 0x7f7f7f7f, top = bytes & 0x80808080;
+    u32 low_first = __byte_perm(low, 0x43434343, 0x4140), low_second = __byte_perm(low, 0x43434343, 0x4342);
+    u32 top_first = __byte_perm(top, 0x43434343, 0x4140), top_second = __byte_perm(top, 0x43434343, 0x4342);
+    u32 sign = 0xbf80bf80;  // −1: the top bit counts −128
+    if (!WEIGHTS_SIGNED) {
+        sign = 0x3f803f80;  // it counts 128, after 256 has been taken off
+        asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(top_first) : "r"(top_first), "r"(sign), "r"(0xc380c380));
+        asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(top_second) : "r"(top_second), "r"(sign), "r"(0xc380c380));
+    }
+    asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(first) : "r"(top_first), "r"(sign), "r"(low_first));
+    asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(second) : "r"(top_second), "r"(sign), "r"(low_second));
+#else
+    // 1024 + byte; the flipped top bit of a signed byte adds 128.
+    u32 bias = WEIGHTS_SIGNED ? 0x64806480 : 0x64006400;
+    if (WEIGHTS_SIGNED) bytes ^= 0x80808080;
+    asm("sub.f16x2 %0, %1, %2;" : "=r"(first) : "r"(__byte_perm(bytes, 0x64646464, 0x4140)), "r"(bias));
+    asm("sub.f16x2 %0, %1, %2;" : "=r"(second) : "r"(__byte_perm(bytes, 0x64646464, 0x4342)), "r"(bias));
+#endif
+}
+
+#if !WGMMA
+constexpr int M_TILES = BLOCK_M / 8;
+constexpr int N_TILES = VECTOR / 2;
+constexpr int WARP_N = VECTOR * 8;
+constexpr int BLOCK_N = WARPS_N * WARP_N;
+constexpr int REGISTERS = M_TILES * N_TILES * 4;
+constexpr int THREADS = 32 * WARPS_N * WARPS_K;
+constexpr int STEP = TRANSPOSED ? 128 : 32;
+constexpr int WEIGHT_BYTES = STEP * WARP_N, ACTIVATION_BYTES = M_TILES * 8 * STEP * 2;
+constexpr int STAGE_BYTES = WEIGHT_BYTES + ACTIVATION_BYTES;
+static_assert(STAGES >= 2 && BLOCK_M % 8 == 0 && (WARPS_K & (WARPS_K - 1)) == 0);
+static_assert(VECTOR == 16 || VECTOR == 8 || (TRANSPOSED && VECTOR == 4));
+
+template <int BYTES> DEVICE void load_shared(u32 (&to)[BYTES / 4], u32 from) {
+    if constexpr (BYTES == 16)
+        asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(from));
+    else
+        asm volatile("ld.shared.v2.u32 {%0,%1}, [%2];" : "=r"(to[0]), "=r"(to[1]) : "r"(from));
+}
+
+struct Problem {
+    const u16* a;
+    const u8* b;
+    long long lda, ldb;
+    int m, n, k;
+    int groups;    // of WARPS_K steps, a tile
+    int m_blocks;
+};
+
+// Where a lane copies to and reads from in a stage. A warp copies whole lines: eight lanes 128 bytes
+// in a row (four 64, if the warp is that narrow). The 16-byte chunks are permuted so that the lanes
+// which read together hit different banks; what depends on the lane is in here, the rest is known
+// to the compiler.
+struct Lane {
+    u32 copy, read[2];                          // weights
+    u32 copy_activations, read_activations[2];
+
+    // k×n: row 8·t + r of a step belongs to the lanes t of all groups of four. Rows of one r lie
+    // together, in 4 · VECTOR / 2 chunks.
+    // n×k: column g · VECTOR + j belongs to group g; a column has eight chunks.
+    DEVICE Lane() {
+        int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+        if (TRANSPOSED) {
+            copy = lane / 8 * 128 + lane % 8 * 16;  // the odd groups' chunks are exchanged by fetch
+            for (int half = 0; half < 2; ++half) read[half] = g * VECTOR * 128 + ((t + half * 4) ^ (g % 2 * 4)) * 16;
+            copy_activations = g * 256 + (t ^ (g & 1)) * 16;
+            for (int pair = 0; pair < 2; ++pair) read_activations[pair] = g * 256 + ((t * 2 + pair) ^ (g & 1)) * 16;
+        } else {
+            constexpr int CHUNKS = VECTOR / 2;
+            int row = lane / CHUNKS, chunk = lane % CHUNKS;
+            if (VECTOR == 16) {
+                copy = (row * 8 + (chunk ^ (2 * row))) * 16;
+                read[0] = (t * 8 + (g ^ (2 * t))) * 16;
+            } else {
+                copy = (row / 4 * 16 + row % 4 * 4 + (chunk ^ (row & 2))) * 16;
+                read[0] = (t * 4 + (g / 2 ^ (t & 2))) * 16 + g % 2 * 8;
+            }
+            copy_activations = read_activations[0] = lane * 16;
+        }
+    }
+};
+
+// Copies 16 bytes, or zeros if EDGE and not `valid`. KEEP: into the first-level cache too, where
+// the other warps of the block find them.
+template <bool KEEP, bool EDGE> DEVICE void copy_chunk(u32 to, const void* from, const void* instead, bool valid) {
+    if constexpr (EDGE) {
+        copy_async<16>(to, valid ? from : instead, valid ? 16 : 0);
+    } else if constexpr (KEEP) {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+    } else {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+    }
+}
+
+// What a warp fetches next.
+struct Cursor {
+    const u16* a;  // this lane's first chunk of activations
+    const u8* b;   // and of weights
+    int from;      // the step's first k
+    int rows;      // rows of a from this lane's on
+    int columns;   // columns of c from the warp's first on
+    int tile, group;
+
+    DEVICE void start_tile(const Problem& p) {
+        int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+            // The blocks of a column of tiles follow each other, so that they find its weights cached.
+        int row = tile % p.m_blocks * BLOCK_M + lane / 4, column = tile / p.m_blocks * BLOCK_N + warp % WARPS_N * WARP_N;
+        from = (group * WARPS_K + warp / WARPS_N) * STEP;
+        rows = p.m - row, columns = p.n - column;
+        a = p.a + row * p.lda + from + lane % 4 * 8;
+        if (TRANSPOSED) {
+            b = p.b + (column + lane / 8) * p.ldb + from + lane % 8 * 16;
+        } else {
+            constexpr int CHUNKS = VECTOR / 2;
+            int q = lane / CHUNKS, first = VECTOR == 16 ? q * 8 : q % 4 * 8 + q / 4;
+            b = p.b + (from + first) * p.ldb + column + lane % CHUNKS * 16;
+        }
+    }
+
+    DEVICE void advance(const Problem& p) {
+        if (++group == p.groups) {
+            group = 0, ++tile;
+            start_tile(p);
+        } else {
+            from += STEP * WARPS_K, a += STEP * WARPS_K;
+            b += TRANSPOSED ? STEP * WARPS_K : STEP * WARPS_K * p.ldb;
+        }
+    }
+};
+
+template <bool EDGE> DEVICE void fetch(u32 stage, const Lane& to, const Problem& p, const Cursor& at) {
+    int lane = threadIdx.x % 32;
+    const u8* b = at.b;
+    if (TRANSPOSED) {
+        bool inside = at.from + lane % 8 * 16 < p.k;
+#pragma unroll
+        for (int i = 0; i < WARP_N / 4; ++i, b += 4 * p.ldb) {
+            u32 place = (to.copy ^ (i * 4 / VECTOR % 2 * 64)) + i * 512;
+            copy_chunk<false, EDGE>(stage + place, b, p.b, inside && i * 4 + lane / 8 < at.columns);
+        }
+    } else {
+        // Rows that follow each other here are 1 apart, or 2 where a copy spans two of them.
+        constexpr int CHUNKS = VECTOR / 2, APART = VECTOR == 16 ? 1 : 2;
+        int q = lane / CHUNKS, first = at.from + (VECTOR == 16 ? q * 8 : q % 4 * 8 + q / 4);
+        bool inside = lane % CHUNKS * 16 < at.columns;
+#pragma unroll
+        for (int i = 0; i < CHUNKS; ++i, b += APART * p.ldb)
+            copy_chunk<false, EDGE>(stage + to.copy + i * 512, b, p.b, inside && first + i * APART < p.k);
+    }
+    // Rows that do not exist are never copied: their places hold zeros from the start.
+    const u16* a = at.a;
+#pragma unroll
+    for (int tile = 0; tile < M_TILES; ++tile, a += 8 * p.lda)
+        if (tile * 8 < at.rows)
+#pragma unroll
+            for (int i = 0; i < STEP / 32; ++i)
+                copy_chunk<true, EDGE>(stage + WEIGHT_BYTES + tile * 8 * STEP * 2 + to.copy_activations + i * 64, a + i * 32, p.a,
+                                       at.from + i * 32 + lane % 4 * 8 < p.k);
+}
+
+typedef float Sums[M_TILES][N_TILES][4];
+
+// Multiplies fragments of COUNT tiles of n with 16 steps of k of all activations.
+template <int COUNT> DEVICE void multiply_tiles(Sums& sums, int first, const u32 (&fragment)[COUNT][4], const u32 (&activations)[M_TILES][4],
+                                                u32 address, int s) {
+#pragma unroll
+    for (int tile = 0; tile < M_TILES; ++tile) {
+        u32 two[2] = {activations[tile][s * 2], activations[tile][s * 2 + 1]};
+        if (M_TILES > 4) load_shared<8>(two, address + tile * 8 * STEP * 2 + s * 8);
+#pragma unroll
+        for (int i = 0; i < COUNT; ++i) mma_16x8x16(sums[tile][first + i], fragment[i], two[0], two[1]);
+    }
+}
+
+// Many activations are read where they are used: they would take the registers of the sums.
+DEVICE void load_activations(u32 (&activations)[M_TILES][4], u32 address) {
+    if (M_TILES <= 4)
+#pragma unroll
+        for (int tile = 0; tile < M_TILES; ++tile) load_shared<16>(activations[tile], address + tile * 8 * STEP * 2);
+}
+
+DEVICE void multiply(Sums& sums, u32 stage, const Lane& lane) {
+    u32 activations[M_TILES][4];
+    if constexpr (TRANSPOSED) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            u32 weights[VECTOR][4];
+#pragma unroll
+            for (int j = 0; j < VECTOR; ++j) load_shared<16>(weights[j], stage + lane.read[half] + j * 128);
+#pragma unroll
+            for (int pair = 0; pair < 2; ++pair) {
+                u32 address = stage + WEIGHT_BYTES + lane.read_activations[pair] + half * 128;
+                load_activations(activations, address);
+#pragma unroll
+                for (int s = 0; s < 2; ++s) {
+                    u32 fragment[N_TILES][4];
+#pragma unroll
+                    for (int i = 0; i < N_TILES; ++i) {
+                        widen(weights[i * 2][pair * 2 + s], fragment[i][0], fragment[i][2]);
+                        widen(weights[i * 2 + 1][pair * 2 + s], fragment[i][1], fragment[i][3]);
+                    }
+                    multiply_tiles(sums, 0, fragment, activations, address, s);
+                }
+            }
+        }
+    } else {
+        u32 address = stage + WEIGHT_BYTES + lane.read_activations[0];
+        load_activations(activations, address);
+#pragma unroll
+        for (int s = 0; s < 2; ++s) {
+            u32 weights[4][VECTOR / 4];
+#pragma unroll
+            for (int r = 0; r < 4; ++r) load_shared<VECTOR>(weights[r], stage + lane.read[0] + (s * 4 + r) * VECTOR * 32);
+#pragma unroll
+            for (int q = 0; q < VECTOR / 4; ++q) {
+                // Four rows of k × four columns: pair the rows byte by byte.
+                u32 fragment[2][4];
+#pragma unroll
+                for (int half = 0; half < 2; ++half) {
+                    int bytes = half ? 0x7362 : 0x5140;
+                    widen(__byte_perm(weights[0][q], weights[1][q], bytes), fragment[half][0], fragment[half][1]);
+                    widen(__byte_perm(weights[2][q], weights[3][q], bytes), fragment[half][2], fragment[half][3]);
+                }
+                multiply_tiles(sums, q * 2, fragment, activations, address, s);
+            }
+        }
+    }
+}
+
+// Writes the warp's part of a finished tile.
+DEVICE void write(const Sums& sums, u16* c, long long ldc, const Problem& p, int row, int column) {
+    int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    column += g * VECTOR;
+#pragma unroll
+    for (int tile = 0; tile < M_TILES; ++tile)
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+            int r = row + tile * 8 + t * 2 + e;
+            if (r >= p.m) continue;
+            u32 out[N_TILES];
+#pragma unroll
+            for (int i = 0; i < N_TILES; ++i) out[i] = pack(sums[tile][i][e], sums[tile][i][2 + e]);
+            u16* to = c + r * ldc + column;
+            if (column + VECTOR <= p.n && ldc % 8 == 0) {
+#pragma unroll
+                for (int i = 0; i < N_TILES; i += 2) *(uint2*)(to + i * 2) = make_uint2(out[i], out[i + 1]);
+            } else {
+#pragma unroll
+                for (int j = 0; j < VECTOR; ++j)
+                    if (column + j < p.n) to[j] = (u16)(out[j / 2] >> (j % 2 * 16));
+            }
+        }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+mixed_mm(const u16* __restrict__ a, const u8* __restrict__ b, u16* __restrict__ c, float* partial, u32* tickets,
+         int m, int n, int k, long long lda, long long ldb, long long ldc) {
+    extern __shared__ __align__(128) u8 shared[];
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    int warp_n = warp % WARPS_N, warp_k = warp / WARPS_N;
+    Problem p = {a, b, lda, ldb, m, n, k};
+    p.groups = (k + STEP * WARPS_K - 1) / (STEP * WARPS_K);
+    p.m_blocks = (m + BLOCK_M - 1) / BLOCK_M;
+    Parts parts = {(long long)((n + BLOCK_N - 1) / BLOCK_N) * p.m_blocks * p.groups, p.groups};
+    int begin = (int)parts.begin(blockIdx.x), end = (int)parts.begin(blockIdx.x + 1);
+
+    u32 stages = shared_address(shared) + warp * STAGES * STAGE_BYTES;
+    float* exchange = (float*)(shared + WARPS_N * WARPS_K * STAGES * STAGE_BYTES);
+
+    // Activations of rows that do not exist are read (their sums are dropped) but never copied:
+    // zeros spare the tensor cores the NaNs that might lie there.
+    for (int i = lane; i < STAGES * STAGE_BYTES / 16; i += 32) *(uint4*)(shared + warp * STAGES * STAGE_BYTES + i * 16) = make_uint4(0, 0, 0, 0);
+    __syncwarp();
+
+    // What is fetched runs STAGES − 1 groups ahead of what is multiplied, over tiles' ends.
+    Lane places;
+    Cursor ahead;
+    ahead.tile = begin / p.groups, ahead.group = begin % p.groups;
+    ahead.start_tile(p);
+    int left = end - begin;
+    auto fetch_next = [&](int stage) {
+        if (left > 0) {
+            u32 to = stages + stage * STAGE_BYTES;
+            if (ahead.columns >= WARP_N && ahead.from + STEP <= k) fetch<false>(to, places, p, ahead);
+            else fetch<true>(to, places, p, ahead);
+            if (--left > 0) ahead.advance(p);
+        }
+        commit_copies();
+    };
+#pragma unroll
+    for (int s = 0; s < STAGES - 1; ++s) fetch_next(s);
+
+    Sums sums = {};
+    float(&flat)[REGISTERS] = reinterpret_cast<float(&)[REGISTERS]>(sums);
+    int tile = begin / p.groups, group = begin % p.groups, stage = 0;
+    for (int unit = begin; unit < end; ++unit) {
+        // A lane reads what other lanes of its warp copied, and overwrites what they have read.
+        wait_for_copies<STAGES - 2>();
+        __syncwarp();
+        fetch_next(stage == 0 ? STAGES - 1 : stage - 1);
+        multiply(sums, stages + stage * STAGE_BYTES, places);
+        stage = stage == STAGES - 1 ? 0 : stage + 1;
+
+        if (++group < p.groups && unit + 1 < end) continue;
+#pragma unroll
+        for (int half = WARPS_K / 2; half > 0; half /= 2) {
+            float* slot = exchange + ((warp_k % half) * WARPS_N + warp_n) * REGISTERS * 32 + lane;
+            if (warp_k >= half && warp_k < 2 * half)
+#pragma unroll
+                for (int r = 0; r < REGISTERS; ++r) slot[r * 32] = flat[r];
+            __syncthreads();
+            if (warp_k < half)
+#pragma unroll
+                for (int r = 0; r < REGISTERS; ++r) flat[r] += slot[r * 32];
+            __syncthreads();
+        }
+        bool done = sum_over_blocks<THREADS>(flat, partial, tickets, parts, tile, warp_n * 32 + lane, WARPS_N * 32, warp_k == 0, threadIdx.x);
+        if (done && warp_k == 0) write(sums, c, ldc, p, tile % p.m_blocks * BLOCK_M, tile / p.m_blocks * BLOCK_N + warp_n * WARP_N);
+#pragma unroll
+        for (int r = 0; r < REGISTERS; ++r) flat[r] = 0.0f;
+        group = 0, ++tile;
+    }
+}
+#endif

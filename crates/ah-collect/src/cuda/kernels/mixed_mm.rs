@@ -1,0 +1,396 @@
+//! The configurations of `mixed_mm.cu`.
+
+use super::{Half, Ineligible, Launch, Limits, MOST, at_least, at_most, blocks, multiple};
+use Engine::{Mma, Wgmma};
+use Schedule::{SplitK, StreamK};
+
+/// A product of 16-bit activations (m×k, row-major) with 8-bit weights (k×n).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct MixedMmProblem {
+    /// Rows of the activations and of the result.
+    pub m: u64,
+    /// Columns of the weights and of the result.
+    pub n: u64,
+    /// The inner dimension.
+    pub k: u64,
+    /// Type of the activations and of the result.
+    pub activations: Half,
+    /// Whether the weights are `int8` or `uint8`.
+    pub signed: bool,
+    /// Whether the columns of the weights are contiguous (PyTorch's strides (1, k)), not its rows.
+    pub transposed: bool,
+    /// Elements between two rows of the activations.
+    pub activation_stride: u64,
+    /// Bytes between two rows of the weights, or between two columns if `transposed`.
+    pub weight_stride: u64,
+}
+
+/// How the work is shared out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Schedule {
+    /// So many blocks a tile of the result.
+    SplitK(u32),
+    /// So many blocks a multiprocessor, with equal parts of all the work.
+    StreamK(u32),
+}
+
+/// Which instructions multiply, and what shares out a block's columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Engine {
+    /// `mma.sync`: columns a thread, warps side by side, warps that share columns.
+    Mma { vector: u32, warps_n: u32, warps_k: u32 },
+    /// Hopper's `wgmma`: tiles of 64 columns a warpgroup, warpgroups.
+    Wgmma { tiles: u32, warpgroups: u32 },
+}
+
+/// A configuration of the fused kernels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct MixedMm {
+    block_m: u32,
+    engine: Engine,
+    stages: u32,
+    schedule: Schedule,
+}
+
+const fn mma(
+    block_m: u32,
+    vector: u32,
+    warps_n: u32,
+    warps_k: u32,
+    stages: u32,
+    schedule: Schedule,
+) -> MixedMm {
+    MixedMm { block_m, engine: Mma { vector, warps_n, warps_k }, stages, schedule }
+}
+
+const fn wgmma(block_m: u32, tiles: u32, warpgroups: u32, stages: u32, schedule: Schedule) -> MixedMm {
+    MixedMm { block_m, engine: Wgmma { tiles, warpgroups }, stages, schedule }
+}
+
+// Chosen greedily, for each layout, out of 500 configurations measured on an H200 at 11 sizes of
+// the weights and m from 1 to 128: the best of the list is within 4 % of the best of all on each,
+// and 0.5 % on average. mma.sync wins up to m = 32, wgmma from 64 on (by up to 2 at m = 128).
+
+/// Where rows of n are contiguous.
+const ROWS_OF_N: [MixedMm; 40] = [
+    mma(8, 8, 1, 8, 3, SplitK(1)),
+    mma(8, 8, 1, 8, 4, SplitK(1)),
+    mma(8, 8, 1, 8, 4, SplitK(2)),
+    mma(8, 8, 1, 16, 3, SplitK(1)),
+    mma(8, 16, 1, 4, 3, SplitK(4)),
+    mma(8, 16, 1, 8, 2, SplitK(1)),
+    mma(8, 16, 1, 8, 3, SplitK(1)),
+    mma(8, 16, 1, 8, 3, SplitK(2)),
+    mma(8, 16, 1, 8, 3, SplitK(4)),
+    mma(8, 16, 1, 16, 2, SplitK(1)),
+    mma(8, 16, 2, 8, 2, SplitK(1)),
+    mma(16, 8, 1, 8, 3, SplitK(1)),
+    mma(16, 8, 1, 8, 4, SplitK(1)),
+    mma(16, 16, 1, 4, 3, SplitK(1)),
+    mma(16, 16, 1, 4, 4, SplitK(3)),
+    mma(16, 16, 1, 4, 4, SplitK(4)),
+    mma(16, 16, 1, 8, 3, StreamK(1)),
+    mma(16, 16, 1, 8, 3, SplitK(1)),
+    mma(16, 16, 1, 8, 3, SplitK(4)),
+    mma(16, 16, 2, 2, 4, SplitK(4)),
+    mma(32, 8, 1, 4, 3, SplitK(1)),
+    mma(32, 8, 1, 4, 3, SplitK(2)),
+    mma(32, 8, 1, 4, 3, SplitK(3)),
+    mma(32, 8, 1, 4, 3, SplitK(4)),
+    mma(32, 8, 2, 4, 3, SplitK(1)),
+    mma(32, 8, 2, 4, 3, SplitK(4)),
+    mma(32, 8, 4, 1, 4, StreamK(2)),
+    wgmma(32, 2, 1, 8, SplitK(2)),
+    wgmma(32, 2, 1, 8, SplitK(4)),
+    wgmma(32, 4, 2, 4, StreamK(1)),
+    wgmma(64, 2, 1, 6, SplitK(2)),
+    wgmma(64, 2, 1, 6, SplitK(3)),
+    wgmma(64, 2, 1, 6, SplitK(4)),
+    wgmma(64, 2, 1, 6, SplitK(8)),
+    wgmma(64, 2, 1, 6, StreamK(2)),
+    wgmma(64, 4, 2, 4, StreamK(1)),
+    wgmma(128, 2, 1, 4, SplitK(3)),
+    wgmma(128, 2, 1, 4, SplitK(4)),
+    wgmma(128, 2, 1, 4, SplitK(8)),
+    wgmma(128, 2, 1, 4, StreamK(2)),
+];
+
+/// Where rows of k are contiguous, column after column.
+const ROWS_OF_K: [MixedMm; 36] = [
+    mma(8, 4, 1, 4, 3, SplitK(1)),
+    mma(8, 4, 1, 8, 2, StreamK(2)),
+    mma(8, 4, 1, 8, 2, SplitK(1)),
+    mma(8, 4, 1, 8, 3, SplitK(1)),
+    mma(8, 4, 2, 4, 3, StreamK(1)),
+    mma(8, 4, 2, 8, 2, SplitK(1)),
+    mma(8, 8, 1, 4, 2, SplitK(1)),
+    mma(16, 4, 1, 4, 4, SplitK(1)),
+    mma(16, 4, 2, 4, 3, SplitK(1)),
+    mma(16, 4, 4, 2, 3, StreamK(1)),
+    mma(16, 8, 1, 4, 2, SplitK(1)),
+    mma(16, 8, 1, 4, 3, SplitK(1)),
+    mma(16, 8, 2, 2, 3, StreamK(1)),
+    mma(16, 8, 2, 2, 3, SplitK(1)),
+    mma(16, 8, 2, 4, 2, SplitK(1)),
+    mma(16, 8, 2, 4, 2, SplitK(2)),
+    mma(32, 4, 1, 4, 3, SplitK(1)),
+    mma(32, 4, 2, 4, 2, SplitK(1)),
+    mma(32, 8, 1, 4, 2, SplitK(1)),
+    mma(32, 8, 2, 2, 2, StreamK(1)),
+    mma(32, 8, 2, 2, 2, SplitK(1)),
+    mma(32, 8, 2, 2, 2, SplitK(2)),
+    mma(32, 8, 2, 2, 2, SplitK(3)),
+    mma(32, 8, 4, 1, 2, StreamK(1)),
+    mma(32, 8, 4, 1, 2, SplitK(1)),
+    mma(32, 8, 4, 1, 2, SplitK(3)),
+    wgmma(64, 2, 2, 4, SplitK(3)),
+    wgmma(64, 2, 2, 4, SplitK(4)),
+    wgmma(64, 2, 2, 4, SplitK(8)),
+    wgmma(64, 2, 2, 4, StreamK(1)),
+    wgmma(64, 4, 2, 3, SplitK(2)),
+    wgmma(128, 2, 2, 3, SplitK(2)),
+    wgmma(128, 2, 2, 4, SplitK(3)),
+    wgmma(128, 2, 2, 4, SplitK(4)),
+    wgmma(128, 2, 2, 3, SplitK(8)),
+    wgmma(128, 2, 2, 3, StreamK(1)),
+];
+
+impl MixedMm {
+    /// The kernels' source.
+    pub const SOURCE: &str = concat!(
+        include_str!("mixed_mm.cu"),
+        "\n#line 1 \"mixed_mm_wgmma.cu\"\n",
+        include_str!("mixed_mm_wgmma.cu")
+    );
+
+    /// The configurations for this layout of the weights, whether an input suits them or not.
+    #[must_use]
+    pub fn choices(transposed: bool) -> &'static [Self] {
+        if transposed { &ROWS_OF_K } else { &ROWS_OF_N }
+    }
+
+    /// The stable name, for example
+    /// `type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=8_SPLIT-K=2`; that of a
+    /// wgmma configuration ends in `_mma=wgmma`.
+    ///
+    /// BLOCK-K is a step of all the block's warps; it depends on the layout of the weights.
+    #[must_use]
+    pub fn name(&self, transposed: bool) -> String {
+        let Self { block_m, stages, .. } = self;
+        let (block_n, block_k) = (self.block_n(), self.block_k(transposed));
+        let schedule = match self.schedule {
+            SplitK(splits) => format!("SPLIT-K={splits}"),
+            StreamK(blocks) => format!("STREAM-K={blocks}"),
+        };
+        let (warps_k, suffix) = match self.engine {
+            Mma { warps_k, .. } => (warps_k, ""),
+            Wgmma { .. } => (1, "_mma=wgmma"),
+        };
+        format!(
+            "type=cuda_BLOCK-M={block_m}_BLOCK-N={block_n}_BLOCK-K={block_k}_stages={stages}_warps={}\
+             _WARPS-K={warps_k}_{schedule}{suffix}",
+            self.warps()
+        )
+    }
+
+    /// The definitions to compile the kernel with, `NAME=VALUE`.
+    #[must_use]
+    pub fn defines(&self, problem: &MixedMmProblem) -> Vec<String> {
+        let mut defines = vec![
+            format!("BLOCK_M={}", self.block_m),
+            format!("STAGES={}", self.stages),
+            format!("TRANSPOSED={}", u8::from(problem.transposed)),
+            format!("WEIGHTS_SIGNED={}", u8::from(problem.signed)),
+            problem.activations.define(),
+        ];
+        defines.extend(match self.engine {
+            Mma { vector, warps_n, warps_k } => vec![
+                "WGMMA=0".to_owned(),
+                format!("VECTOR={vector}"),
+                format!("WARPS_N={warps_n}"),
+                format!("WARPS_K={warps_k}"),
+            ],
+            Wgmma { tiles, warpgroups } => {
+                vec!["WGMMA=1".to_owned(), format!("TILES={tiles}"), format!("WARPGROUPS={warpgroups}")]
+            }
+        });
+        defines
+    }
+
+    /// How to launch the kernel on this input.
+    ///
+    /// # Errors
+    /// What makes the input unsuitable.
+    pub fn launch(&self, problem: &MixedMmProblem, limits: &Limits) -> Result<Launch, Ineligible> {
+        let &MixedMmProblem { m, n, k, transposed, .. } = problem;
+        limits.capability((8, 0), "8.0")?;
+        if matches!(self.engine, Wgmma { .. }) && limits.capability.0 != 9 {
+            return Err(Ineligible::Capability { needed: "9.0 (wgmma)", found: limits.capability });
+        }
+        for (what, size) in [("m", m), ("n", n), ("k", k)] {
+            at_least(what, size, 1)?;
+            at_most(what, size, MOST)?;
+        }
+        multiple("the activations' row stride", problem.activation_stride, 8)?;
+        multiple("the weights' stride", problem.weight_stride, 16)?;
+        if transposed {
+            multiple("k", k, 16)?;
+        } else {
+            multiple("k", k, 8)?;
+            multiple("n", n, 16)?;
+        }
+        // More than half of the block would multiply rows that do not exist.
+        at_least("m", m, if self.block_m == 8 { 1 } else { u64::from(self.block_m) / 2 })?;
+
+        let (block_m, block_n) = (u64::from(self.block_m), u64::from(self.block_n()));
+        let tiles = m.div_ceil(block_m) * n.div_ceil(block_n);
+        let groups = k.div_ceil(u64::from(self.block_k(transposed)));
+        at_most("the number of tiles times steps", tiles * groups, MOST)?;
+        let wanted = match self.schedule {
+            SplitK(splits) => tiles * u64::from(splits),
+            StreamK(blocks) => u64::from(limits.multiprocessors * blocks),
+        };
+        let grid = wanted.min(tiles * groups);
+        Ok(Launch {
+            grid: blocks(grid)?,
+            block: 32 * self.warps(),
+            shared_memory: limits.shared_memory(self.shared_memory(transposed))?,
+            partial: if grid == tiles { 0 } else { 2 * grid * block_m * block_n },
+            tickets: tiles,
+        })
+    }
+
+    fn warps(&self) -> u32 {
+        match self.engine {
+            Mma { warps_n, warps_k, .. } => warps_n * warps_k,
+            Wgmma { warpgroups, .. } => 4 * warpgroups,
+        }
+    }
+
+    fn block_n(&self) -> u32 {
+        match self.engine {
+            Mma { vector, warps_n, .. } => warps_n * vector * 8,
+            Wgmma { tiles, warpgroups } => 64 * tiles * warpgroups,
+        }
+    }
+
+    /// Steps of k that the block takes at once.
+    fn block_k(&self, transposed: bool) -> u32 {
+        match self.engine {
+            Mma { warps_k, .. } => step(transposed) * warps_k,
+            Wgmma { .. } => 64,
+        }
+    }
+
+    /// Stages of weights and activations, and for mma.sync room to exchange sums, as in the sources.
+    fn shared_memory(&self, transposed: bool) -> u64 {
+        u64::from(match self.engine {
+            Mma { vector, warps_n, warps_k } => {
+                let stage = step(transposed) * (vector * 8 + self.block_m * 2);
+                let sums = self.block_m * vector * 8 * 4;
+                self.stages * self.warps() * stage + warps_n * (warps_k / 2) * sums
+            }
+            Wgmma { .. } => 1024 + self.stages * 64 * (self.block_n() + 2 * self.block_m),
+        })
+    }
+}
+
+/// Steps of k that a warp of mma.sync takes at once.
+fn step(transposed: bool) -> u32 {
+    if transposed { 128 } else { 32 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{A100, H200};
+    use super::*;
+    use std::collections::HashSet;
+
+    fn problem(m: u64, n: u64, k: u64, transposed: bool) -> MixedMmProblem {
+        MixedMmProblem {
+            m,
+            n,
+            k,
+            activations: Half::BFloat16,
+            signed: true,
+            transposed,
+            activation_stride: k,
+            weight_stride: if transposed { k } else { n },
+        }
+    }
+
+    #[test]
+    fn at_least_twenty_configurations_and_split_k_among_them() {
+        for transposed in [false, true] {
+            let choices = MixedMm::choices(transposed);
+            let names: HashSet<String> = choices.iter().map(|c| c.name(transposed)).collect();
+            assert_eq!(names.len(), choices.len());
+            assert!(choices.len() >= 20);
+            assert!(choices.iter().any(|c| matches!(c.schedule, SplitK(2..))));
+        }
+        assert_eq!(
+            mma(16, 16, 1, 8, 3, SplitK(4)).name(false),
+            "type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=8_SPLIT-K=4"
+        );
+    }
+
+    #[test]
+    fn every_m_and_device_has_choices() {
+        for (limits, least) in [(H200, 5), (A100, 4)] {
+            for transposed in [false, true] {
+                for m in [1, 8, 16, 33, 64, 128] {
+                    let problem = problem(m, 4096, 4096, transposed);
+                    let fit =
+                        MixedMm::choices(transposed).iter().filter(|c| c.launch(&problem, &limits).is_ok());
+                    assert!(fit.count() >= least, "m = {m}, transposed {transposed}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_launch_covers_the_work_and_its_workspace() {
+        let problem = problem(20, 4112, 4096, false);
+        let launch = mma(16, 16, 1, 8, 3, SplitK(4)).launch(&problem, &H200).unwrap();
+        assert_eq!((launch.grid, launch.block, launch.tickets), (2 * 33 * 4, 256, 2 * 33));
+        assert_eq!(launch.partial, 2 * 2 * 33 * 4 * 16 * 128);
+        assert_eq!(launch.shared_memory, 3 * 8 * 32 * (128 + 32) + 4 * 16 * 128 * 4);
+        // Never more blocks than groups of steps: k = 256 is one group a tile.
+        let shallow = MixedMmProblem { k: 256, activation_stride: 256, ..problem };
+        assert_eq!(mma(16, 16, 1, 8, 3, SplitK(4)).launch(&shallow, &H200).unwrap().grid, 66);
+        let hopper =
+            wgmma(64, 2, 2, 4, SplitK(3)).launch(&MixedMmProblem { m: 64, ..problem }, &H200).unwrap();
+        assert_eq!(
+            (hopper.grid, hopper.block, hopper.shared_memory),
+            (3 * 17, 256, 1024 + 4 * 64 * (256 + 128))
+        );
+        let streamed = mma(16, 16, 1, 8, 3, StreamK(1)).launch(&problem, &H200).unwrap();
+        assert_eq!(streamed.grid, 132);
+    }
+
+    #[test]
+    fn unsuitable_inputs_say_why() {
+        let choice = mma(16, 16, 1, 8, 3, SplitK(1));
+        let reason = |problem: &MixedMmProblem| choice.launch(problem, &H200).unwrap_err().to_string();
+        assert_eq!(
+            reason(&problem(16, 100, 4096, false)),
+            "the weights' stride must be a multiple of 16, found 100"
+        );
+        assert_eq!(
+            reason(&problem(16, 64, 100, false)),
+            "the activations' row stride must be a multiple of 8, found 100"
+        );
+        assert_eq!(reason(&problem(4, 64, 64, false)), "m must be at least 8 to be worth it, found 4");
+        let small = Limits { shared_memory: 100 * 1024, ..H200 };
+        assert!(
+            choice
+                .launch(&problem(16, 64, 64, false), &small)
+                .unwrap_err()
+                .to_string()
+                .contains("shared memory")
+        );
+        assert!(wgmma(64, 2, 2, 4, SplitK(1)).launch(&problem(64, 64, 64, false), &A100).is_err());
+        let old = Limits { capability: (7, 5), ..H200 };
+        assert!(choice.launch(&problem(16, 64, 64, false), &old).unwrap_err().to_string().contains("8.0"));
+    }
+}

@@ -1,0 +1,260 @@
+//! The configurations of `softmax.cu`.
+
+use super::{Ineligible, Launch, Limits, MOST, at_least, at_most, blocks, multiple};
+use Form::{Looped, Registers, Shared};
+
+/// The softmax of each row of a float32 matrix with contiguous rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SoftmaxProblem {
+    /// Rows.
+    pub rows: u64,
+    /// Columns.
+    pub columns: u64,
+    /// Elements between two rows of the input.
+    pub input_stride: u64,
+    /// Elements between two rows of the output.
+    pub output_stride: u64,
+}
+
+/// Where a row is between its first and its last reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Form {
+    /// In the registers of a cluster of so many blocks.
+    Registers { cluster: u32 },
+    /// In one of so many buffers in shared memory.
+    Shared { stages: u32 },
+    /// In memory: it is read twice, so many vectors a thread at a time.
+    Looped { vectors: u32 },
+}
+
+/// A configuration of the softmax kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Softmax {
+    form: Form,
+    threads: u32,
+    rows: u32,
+    width: u32,
+}
+
+const fn softmax(form: Form, threads: u32, rows: u32, width: u32) -> Softmax {
+    Softmax { form, threads, rows, width }
+}
+
+const ONE: Form = Registers { cluster: 1 };
+
+/// Runs every input: it reads single elements, and a row of any length.
+const FALLBACK: Softmax = softmax(Looped { vectors: 4 }, 256, 1, 1);
+
+const CHOICES: [Softmax; 42] = [
+    softmax(ONE, 32, 4, 4),
+    softmax(ONE, 32, 8, 4),
+    softmax(ONE, 64, 1, 4),
+    softmax(ONE, 128, 1, 4),
+    softmax(ONE, 256, 1, 4),
+    softmax(ONE, 512, 1, 4),
+    softmax(ONE, 1024, 1, 4),
+    softmax(ONE, 32, 4, 2),
+    softmax(ONE, 128, 1, 2),
+    softmax(ONE, 256, 1, 2),
+    softmax(ONE, 512, 1, 2),
+    softmax(ONE, 1024, 1, 2),
+    softmax(ONE, 32, 4, 1),
+    softmax(ONE, 128, 1, 1),
+    softmax(ONE, 256, 1, 1),
+    softmax(ONE, 512, 1, 1),
+    softmax(ONE, 1024, 1, 1),
+    softmax(Registers { cluster: 2 }, 512, 1, 4),
+    softmax(Registers { cluster: 2 }, 1024, 1, 4),
+    softmax(Registers { cluster: 4 }, 256, 1, 4),
+    softmax(Registers { cluster: 4 }, 512, 1, 4),
+    softmax(Registers { cluster: 8 }, 256, 1, 4),
+    softmax(Registers { cluster: 8 }, 512, 1, 4),
+    softmax(Registers { cluster: 8 }, 1024, 1, 4),
+    softmax(Registers { cluster: 8 }, 512, 1, 1),
+    softmax(Shared { stages: 1 }, 128, 1, 4),
+    softmax(Shared { stages: 2 }, 128, 1, 4),
+    softmax(Shared { stages: 1 }, 512, 1, 4),
+    softmax(Shared { stages: 1 }, 1024, 1, 4),
+    softmax(Shared { stages: 2 }, 1024, 1, 4),
+    softmax(Shared { stages: 1 }, 1024, 1, 1),
+    softmax(Looped { vectors: 4 }, 32, 4, 4),
+    softmax(Looped { vectors: 2 }, 128, 1, 4),
+    softmax(Looped { vectors: 2 }, 256, 1, 4),
+    softmax(Looped { vectors: 4 }, 256, 1, 4),
+    softmax(Looped { vectors: 2 }, 512, 1, 4),
+    softmax(Looped { vectors: 4 }, 512, 1, 4),
+    softmax(Looped { vectors: 2 }, 1024, 1, 4),
+    softmax(Looped { vectors: 4 }, 1024, 1, 4),
+    FALLBACK,
+    softmax(Looped { vectors: 4 }, 1024, 1, 1),
+    softmax(Looped { vectors: 4 }, 1024, 1, 2),
+];
+
+impl Softmax {
+    /// The kernel's source.
+    pub const SOURCE: &str = include_str!("softmax.cu");
+
+    /// Every configuration, whether an input suits it or not.
+    #[must_use]
+    pub fn choices() -> &'static [Self] {
+        &CHOICES
+    }
+
+    /// The stable name, for example `type=cuda_persistent=registers_cluster=4_threads=512_width=4`
+    /// or `type=cuda_looped=2_threads=1024_width=4`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let form = match self.form {
+            Registers { cluster: 1 } => "persistent=registers".to_owned(),
+            Registers { cluster } => format!("persistent=registers_cluster={cluster}"),
+            Shared { stages } => format!("persistent=shared_stages={stages}"),
+            Looped { vectors } => format!("looped={vectors}"),
+        };
+        let rows = if self.rows == 1 { String::new() } else { format!("_rows={}", self.rows) };
+        format!("type=cuda_{form}_threads={}_width={}{rows}", self.threads, self.width)
+    }
+
+    /// Whether a row stays on the chip from its first to its last reading.
+    #[must_use]
+    pub fn is_persistent(&self) -> bool {
+        !matches!(self.form, Looped { .. })
+    }
+
+    /// The definitions to compile the kernel with, `NAME=VALUE`. Those of a persistent one depend
+    /// on the number of columns.
+    #[must_use]
+    pub fn defines(&self, problem: &SoftmaxProblem) -> Vec<String> {
+        let (form, vectors, cluster, stages) = match self.form {
+            Registers { cluster } => ("REGISTERS", self.vectors(problem), cluster, 1),
+            Shared { stages } => ("SHARED", 1, 1, stages),
+            Looped { vectors } => ("LOOPED", u64::from(vectors), 1, 1),
+        };
+        vec![
+            format!("FORM={form}"),
+            format!("ROW_THREADS={}", self.threads),
+            format!("ROWS={}", self.rows),
+            format!("WIDTH={}", self.width),
+            format!("VECTORS={vectors}"),
+            format!("CLUSTER={cluster}"),
+            format!("STAGES={stages}"),
+        ]
+    }
+
+    /// How to launch the kernel on this input. The size of a cluster is compiled in.
+    ///
+    /// # Errors
+    /// What makes the input unsuitable.
+    pub fn launch(&self, problem: &SoftmaxProblem, limits: &Limits) -> Result<Launch, Ineligible> {
+        let &SoftmaxProblem { rows, columns, .. } = problem;
+        limits.capability((8, 0), "8.0")?;
+        for (what, size) in [("rows", rows), ("columns", columns)] {
+            at_least(what, size, 1)?;
+            at_most(what, size, MOST)?;
+        }
+        for (what, size) in [
+            ("columns", columns),
+            ("the input's row stride", problem.input_stride),
+            ("the output's row stride", problem.output_stride),
+        ] {
+            multiple(what, size, u64::from(self.width))?;
+        }
+        // Half of the threads would have nothing to do; the fallback takes every input all the same.
+        at_least(
+            "columns",
+            columns,
+            if self.threads == 32 || *self == FALLBACK { 1 } else { self.row() / 2 + 1 },
+        )?;
+
+        let parts = rows.div_ceil(u64::from(self.rows));
+        let (grid, shared_memory) = match self.form {
+            Registers { cluster } => {
+                if cluster > 1 {
+                    limits.capability((9, 0), "9.0 (clusters of blocks)")?;
+                }
+                // 64 floats a thread at most; 1024 threads have 64 registers each.
+                let floats = if self.threads == 1024 { 32 } else { 64 };
+                at_most("columns", columns, self.row() / u64::from(self.width) * floats)?;
+                (parts * u64::from(cluster), 0)
+            }
+            Shared { stages } => {
+                let bytes = u64::from(stages) * self.vectors(problem) * self.row() * 4;
+                let bytes = limits.shared_memory(bytes)?;
+                let fit = limits.shared_memory / (bytes + 1024);
+                let resident = fit.min(2048 / self.threads).max(1) * limits.multiprocessors;
+                (parts.min(u64::from(resident)), bytes)
+            }
+            Looped { .. } => (parts, 0),
+        };
+        Ok(Launch {
+            grid: blocks(grid)?,
+            block: self.threads * self.rows,
+            shared_memory,
+            partial: 0,
+            tickets: 0,
+        })
+    }
+
+    /// Floats that all threads of a row load at once.
+    fn row(&self) -> u64 {
+        let cluster = if let Registers { cluster } = self.form { cluster } else { 1 };
+        u64::from(self.threads * self.width * cluster)
+    }
+
+    /// Loads a thread for the whole row.
+    fn vectors(&self, problem: &SoftmaxProblem) -> u64 {
+        problem.columns.div_ceil(self.row())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{A100, H200};
+    use super::*;
+    use std::collections::HashSet;
+
+    fn problem(rows: u64, columns: u64) -> SoftmaxProblem {
+        SoftmaxProblem { rows, columns, input_stride: columns, output_stride: columns }
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let names: HashSet<String> = CHOICES.iter().map(Softmax::name).collect();
+        assert_eq!(names.len(), CHOICES.len());
+        assert!(names.contains("type=cuda_persistent=registers_threads=32_width=4_rows=4"));
+    }
+
+    #[test]
+    fn every_row_has_persistent_and_looped_choices_where_they_can_be() {
+        for columns in [1, 31, 1000, 4096, 4097, 65536, 100_003, 262_144] {
+            let problem = problem(1000, columns);
+            for limits in [H200, A100] {
+                let fit: Vec<_> = CHOICES.iter().filter(|c| c.launch(&problem, &limits).is_ok()).collect();
+                assert!(fit.iter().any(|c| c.is_persistent()) || columns > 40_000, "{columns}");
+                assert!(
+                    fit.iter().any(|c| !c.is_persistent()) || columns % 4 != 0 && columns < 200,
+                    "{columns}"
+                );
+                assert!(!fit.is_empty(), "{columns}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_fallback_runs_every_input() {
+        assert_eq!(FALLBACK.name(), "type=cuda_looped=4_threads=256_width=1");
+        for columns in [1, 31, 257, 1_000_003] {
+            FALLBACK.launch(&problem(3, columns), &A100).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_persistent_row_fits_its_threads() {
+        let choice = softmax(Registers { cluster: 4 }, 512, 1, 4);
+        assert!(choice.defines(&problem(7, 65536)).contains(&"VECTORS=8".to_owned()));
+        assert_eq!(choice.launch(&problem(7, 65536), &H200).unwrap().grid, 28);
+        let reason = |columns, limits| choice.launch(&problem(7, columns), &limits).unwrap_err().to_string();
+        assert_eq!(reason(262_144, H200), "columns may be at most 131072, found 262144");
+        assert!(reason(65536, A100).contains("9.0"));
+        assert_eq!(reason(65538, H200), "columns must be a multiple of 4, found 65538");
+    }
+}

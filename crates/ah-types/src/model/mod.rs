@@ -256,7 +256,9 @@ impl Model {
                 None => {}
             }
             votes.retain_mut(|(score, ranked, allowed)| {
-                let Some(other) = leaf.ranking.iter().find(|r| r.choice == ranked.choice) else { return false };
+                let Some(other) = leaf.ranking.iter().find(|r| r.choice == ranked.choice) else {
+                    return false;
+                };
                 *score += other.score;
                 *allowed &= other.allowed;
                 true

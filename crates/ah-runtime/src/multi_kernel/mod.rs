@@ -97,7 +97,8 @@ impl<T, E: fmt::Display> Attempt for Result<T, E> {
 
 impl<F> MultiKernel<F> {
     /// Begins the set-up. `decision` has the name, the features and, if wanted, the fallback
-    /// (else the first kernel), the device and heuristics; its choices are the kernels.
+    /// (else the first kernel), the device and heuristics; its choices are the kernels. A
+    /// precondition concerns its heuristics only: outside it the kernels are measured.
     pub fn builder(decision: crate::Builder) -> Builder<F> {
         Builder::new(decision)
     }

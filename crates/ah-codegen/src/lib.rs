@@ -85,7 +85,8 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     let mut report = Report { mode: request.mode, generated: Vec::new() };
     for &target in request.targets {
         let view = target.view(request.model, request.out, request.runtime_path)?;
-        let files = templates.render(target, &view)?;
+        let mut files = templates.render(target, &view)?;
+        targets::finish(target, &mut files);
         let place = request.out.join(&view.place);
         let changes = write::compare(&place, &files)?;
         if request.mode == Mode::Write && changes.iter().any(|(_, change)| *change != Change::Same) {

@@ -63,6 +63,13 @@ impl Target {
     }
 }
 
+/// What a target does to its files once they are rendered.
+pub(crate) fn finish(target: Target, files: &mut crate::render::Files) {
+    if target == Target::Rust {
+        rust::skip_long_files(files);
+    }
+}
+
 impl std::str::FromStr for Target {
     type Err = String;
 

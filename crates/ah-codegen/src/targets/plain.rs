@@ -106,7 +106,7 @@ pub fn view(model: &Model, plan: &Plan<'_>, language: &Language<'_>) -> serde_js
         "optimization": code(&model.optimization), "optimization_string": (language.string)(&model.optimization),
         "features": features, "derived": derived, "precondition": precondition, "called": called,
         "choices": model.choices.iter().map(|c| json!({ "string": (language.string)(c), "text": shown(c) })).collect::<Vec<_>>(),
-        "fallback": model.fallback.map(|c| c.index()),
+        "fallback": model.fallback.map(ah_types::ChoiceId::index),
         "device": model.device.as_ref().map(|d| shown(&d.to_string())),
         "capability": [model.device_capa.0, model.device_capa.1],
         "shared_memory": model.shared_memory,

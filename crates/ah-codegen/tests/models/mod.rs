@@ -1,6 +1,8 @@
 //! Random models: all kinds of splits and expressions, shallow and deep trees, names from people
 //! who mean no good. Used by the tests and by the fuzz target.
 
+#![allow(dead_code)] // Each test uses some of it.
+
 use ah_types::expr::{BinaryOp, Expr, Function, Type, UnaryOp};
 use ah_types::model::{Precondition, Provenance};
 use ah_types::tree::LeafUnsure;

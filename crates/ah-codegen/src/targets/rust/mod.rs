@@ -20,6 +20,7 @@ use super::View;
 use crate::CodegenError;
 use crate::lower::{Form, Plan, lower};
 use crate::names::{Case, Namer, single};
+use crate::render::Files;
 use crate::text::{code, number, rust_string, sentence, shown};
 
 /// rustfmt breaks longer lines.
@@ -202,6 +203,25 @@ pub(super) fn view(model: &Model, out: &Path, runtime_path: Option<&Path>) -> Re
     Ok(View { place, context, left_out, file: None })
 }
 
+/// Names may be as long as they like, and rustfmt would break the lines with them: it is told to
+/// pass over such files.
+pub(super) fn skip_long_files(files: &mut Files) {
+    let code = |line: &&str| !line.trim_start().starts_with("//");
+    let long = |text: &str| text.lines().filter(code).any(|line| line.chars().count() > WIDTH);
+    let modules: Vec<String> = files
+        .iter()
+        .filter(|(_, text)| long(text))
+        .filter_map(|(path, _)| Some(path.strip_prefix("src/")?.strip_suffix(".rs")?.to_owned()))
+        .filter(|module| module != "lib" && !module.contains('/'))
+        .collect();
+    if let Some(lib) = files.get_mut("src/lib.rs") {
+        for module in modules {
+            *lib =
+                lib.replacen(&format!("\nmod {module};"), &format!("\n#[rustfmt::skip]\nmod {module};"), 1);
+        }
+    }
+}
+
 /// Neither a derived feature nor a precondition: nothing is computed.
 fn derived_is_empty(plan: &Plan<'_>) -> bool {
     plan.model.precondition.is_none() && !plan.used[plan.model.features.base().len()..].contains(&true)
@@ -211,12 +231,13 @@ fn feature(plan: &Plan<'_>, identifiers: &Identifiers, krate: &str, slot: usize)
     let feature: &Feature = &plan.model.features.base().features()[slot];
     let name = &identifiers.features[slot];
     let mut doc = code(&feature.name);
-    if let Some(description) = &feature.description {
+    let text = |text: &Option<String>| text.as_deref().map(sentence).filter(|s| !s.is_empty());
+    if let Some(description) = text(&feature.description) {
         doc.push_str(": ");
-        doc.push_str(&sentence(description));
+        doc.push_str(&description);
     }
-    if let Some(unit) = &feature.unit {
-        doc.push_str(&format!(" ({})", sentence(unit)));
+    if let Some(unit) = text(&feature.unit) {
+        doc.push_str(&format!(" ({unit})"));
     }
     let (kind, ty) = match feature.kind {
         FeatureKind::Numerical if feature.integer => ("integer", "i64"),

@@ -1,0 +1,151 @@
+//! The command: what it writes, what it checks, and what it says to bad input.
+
+mod models;
+
+use std::fs;
+use std::path::Path;
+
+use ah_types::Model;
+use assert_cmd::Command;
+use rand::SeedableRng;
+use rand_pcg::Pcg64;
+
+fn model(seed: u64, name: &str) -> Model {
+    models::model(&mut Pcg64::seed_from_u64(seed), name, 5, 40)
+}
+
+fn codegen(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let output =
+        Command::cargo_bin("ah-codegen").unwrap().current_dir(folder).args(arguments).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+}
+
+/// Every file below a folder with its bytes.
+fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut all = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(next) = open.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                all.push((
+                    path.strip_prefix(folder).unwrap().display().to_string(),
+                    fs::read(&path).unwrap(),
+                ));
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn the_same_model_gives_the_same_bytes_and_check_finds_what_differs() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    model(5, "SimpleHeuristic").write(&at.join("model.json")).unwrap();
+    let all = ["model.json", "--target", "rust,pytorch,c"];
+    let with = |more: &[&str]| codegen(at, &[&all[..], more].concat());
+
+    let (code, out, err) = with(&["--mode", "dry-run"]);
+    assert_eq!((code, out.as_str()), (0, ""), "{err}");
+    assert!(!at.join("generated").exists());
+
+    assert_eq!(with(&[]).0, 0);
+    let first = files(&at.join("generated"));
+    assert!(first.iter().any(|(path, _)| path == "simple_heuristic/src/lib.rs"));
+    assert!(first.iter().any(|(path, _)| path == "_SimpleHeuristic.py"));
+    assert!(first.iter().any(|(path, _)| path == "simple_heuristic.h"));
+    assert_eq!(with(&["--out", "again"]).0, 0);
+    assert_eq!(first, files(&at.join("again")));
+    assert_eq!(with(&["--mode", "check"]).0, 0);
+
+    let tree = at.join("generated/simple_heuristic/src/tree.rs");
+    let text = fs::read_to_string(&tree).unwrap();
+    fs::write(&tree, text.replace("fn leaf", "fn twig")).unwrap();
+    let (code, out, err) = with(&["--mode", "check"]);
+    assert_eq!(code, 1);
+    assert!(out.contains("-pub(crate) fn twig") && out.contains("+pub(crate) fn leaf"), "{out}");
+    assert!(err.contains("run: ") && err.contains("model.json --target rust,pytorch,c"), "{err}");
+
+    // What Cargo left stays; the stale file is mended.
+    fs::create_dir(at.join("generated/simple_heuristic/target")).unwrap();
+    fs::write(at.join("generated/simple_heuristic/target/x"), "x").unwrap();
+    assert_eq!(with(&[]).0, 0);
+    assert!(at.join("generated/simple_heuristic/target/x").exists());
+    fs::remove_dir_all(at.join("generated/simple_heuristic/target")).unwrap();
+    assert_eq!(first, files(&at.join("generated")));
+}
+
+#[test]
+fn files_of_others_are_never_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    model(6, "Mine").write(&at.join("model.json")).unwrap();
+    fs::create_dir_all(at.join("generated/mine/src")).unwrap();
+    fs::write(at.join("generated/mine/src/main.rs"), "fn main() {}").unwrap();
+    let (code, _, err) = codegen(at, &["model.json"]);
+    assert_eq!(code, 4);
+    assert!(err.contains("main.rs: was not written by ah-codegen"), "{err}");
+    assert_eq!(files(&at.join("generated")).len(), 1);
+}
+
+#[test]
+fn names_never_lead_out_of_the_folder() {
+    let names =
+        ["../../etc/passwd", "/tmp/x", "..", "", "a/b", "con", "C:\\x", "\0", "core", &"x".repeat(10_000)];
+    for (i, name) in names.iter().enumerate() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path();
+        model(i as u64, name).write(&at.join("model.json")).unwrap();
+        let (code, _, err) = codegen(at, &["model.json", "--out", "out", "--target", "rust,pytorch,c"]);
+        assert_eq!(code, 0, "{name:?}: {err}");
+        let mut beside: Vec<_> = fs::read_dir(at).unwrap().map(|e| e.unwrap().file_name()).collect();
+        beside.sort();
+        assert_eq!(beside, ["model.json", "out"], "{name:?}");
+        let places: Vec<_> = fs::read_dir(at.join("out")).unwrap().collect();
+        assert_eq!(places.len(), 3, "{name:?}");
+    }
+}
+
+#[test]
+fn bad_input_gets_one_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let good = model(8, "Good");
+    good.write(&at.join("model.json")).unwrap();
+    fs::write(at.join("empty.json"), "").unwrap();
+    fs::write(at.join("garbage.json"), [0xff, 0xfe, 0]).unwrap();
+    fs::write(at.join("newer.json"), good.to_json().replace("\"version\": 1", "\"version\": 99")).unwrap();
+    fs::create_dir(at.join("folder.json")).unwrap();
+    fs::write(at.join("file"), "").unwrap();
+    fs::create_dir_all(at.join("templates/rust/src")).unwrap();
+    fs::write(at.join("templates/rust/src/lib.rs.tera"), "{% if %}").unwrap();
+    let cases: [(&[&str], i32); 9] = [
+        (&["missing.json"], 4),
+        (&["empty.json"], 3),
+        (&["garbage.json"], 4),
+        (&["newer.json"], 3),
+        (&["folder.json"], 4),
+        (&["model.json", "--out", "file"], 4),
+        (&["model.json", "--templates", "nowhere"], 4),
+        (&["model.json", "--templates", "templates"], 3),
+        (&["model.json", "--target", "cobol"], 2),
+    ];
+    for (arguments, expected) in cases {
+        let (code, out, err) = codegen(at, arguments);
+        assert_eq!((code, out.as_str()), (expected, ""), "{arguments:?}: {err}");
+        assert!(err.starts_with("error: ") && !err.contains("panicked"), "{arguments:?}: {err}");
+        assert!(expected == 2 || err.lines().count() == 1, "{arguments:?}: {err}");
+    }
+    assert!(!at.join("generated").exists());
+    #[cfg(target_os = "linux")]
+    if Path::new("/dev/full").exists() {
+        // A folder that cannot be made.
+        let (code, _, err) = codegen(at, &["model.json", "--out", "/proc/nowhere"]);
+        assert_eq!(code, 4, "{err}");
+    }
+}

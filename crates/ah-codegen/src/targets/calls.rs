@@ -31,7 +31,6 @@ pub fn print(plan: &Plan<'_>, words: &Words<'_>, expr: &Expr<usize>, called: &mu
     Printer { plan, words, called }.print(expr)
 }
 
-
 struct Printer<'a, 'w> {
     plan: &'a Plan<'a>,
     words: &'a Words<'w>,
@@ -87,7 +86,11 @@ impl Printer<'_, '_> {
                 };
                 let category = function == "if_category";
                 let c = self.print(c);
-                let (a, b) = if category { (self.category(a), self.category(b)) } else { (self.print(a), self.print(b)) };
+                let (a, b) = if category {
+                    (self.category(a), self.category(b))
+                } else {
+                    (self.print(a), self.print(b))
+                };
                 self.call(function, &[c, a, b])
             }
             Expr::Call(function, arguments) => {
@@ -132,9 +135,10 @@ impl Printer<'_, '_> {
                 FeatureKind::Numerical => Type::Number,
                 FeatureKind::Categorical => Type::Category,
             },
-            Expr::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem, ..) => {
-                Type::Number
-            }
+            Expr::Binary(
+                BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem,
+                ..,
+            ) => Type::Number,
             Expr::Binary(..) => Type::Bool,
             Expr::If(_, a, _) => self.type_of(a),
         }

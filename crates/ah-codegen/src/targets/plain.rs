@@ -31,7 +31,8 @@ pub fn view(model: &Model, plan: &Plan<'_>, language: &Language<'_>) -> serde_js
     let base = model.features.base().len();
     let mut called: Called = BTreeSet::new();
     // Inside an expression every feature is a parameter or read from the context.
-    let feature = |slot: usize| if slot < base { (language.logged)(slot) } else { language.features[slot].clone() };
+    let feature =
+        |slot: usize| if slot < base { (language.logged)(slot) } else { language.features[slot].clone() };
     let words = Words {
         prefix: language.prefix,
         number: language.number,
@@ -60,23 +61,30 @@ pub fn view(model: &Model, plan: &Plan<'_>, language: &Language<'_>) -> serde_js
             }));
         }
     }
-    let precondition = model.precondition.as_ref().map(|p| {
-        json!({ "text": code(&p.expression), "body": print(plan, &words, p.typed.expr(), &mut called) })
-    });
-    let features: Vec<Json> = model.features.base().features().iter().enumerate().map(|(slot, f)| {
-        json!({
-            "slot": slot, "identifier": language.features[slot], "string": (language.string)(&f.name),
-            "text": code(&f.name), "used": plan.used[slot], "tested": plan.tested[slot],
-            "kind": match f.kind {
-                FeatureKind::Numerical if f.integer => "integer",
-                FeatureKind::Numerical => "number",
-                FeatureKind::Categorical => "category",
-            },
-            "doc": f.description.as_deref().map(shown),
-            "unit": f.unit.as_deref().map(shown),
-            "seen": model.categories[slot].iter().map(|c| (language.text)(c)).collect::<Vec<_>>(),
+    let precondition = model.precondition.as_ref().map(
+        |p| json!({ "text": code(&p.expression), "body": print(plan, &words, p.typed.expr(), &mut called) }),
+    );
+    let features: Vec<Json> = model
+        .features
+        .base()
+        .features()
+        .iter()
+        .enumerate()
+        .map(|(slot, f)| {
+            json!({
+                "slot": slot, "identifier": language.features[slot], "string": (language.string)(&f.name),
+                "text": code(&f.name), "used": plan.used[slot], "tested": plan.tested[slot],
+                "kind": match f.kind {
+                    FeatureKind::Numerical if f.integer => "integer",
+                    FeatureKind::Numerical => "number",
+                    FeatureKind::Categorical => "category",
+                },
+                "doc": f.description.as_deref().map(shown),
+                "unit": f.unit.as_deref().map(shown),
+                "seen": model.categories[slot].iter().map(|c| (language.text)(c)).collect::<Vec<_>>(),
+            })
         })
-    }).collect();
+        .collect();
     let mut end = 0;
     let leaves: Vec<Json> = plan.leaves.iter().enumerate().map(|(index, leaf)| { end += leaf.ranking.len(); json!({
         "index": index,
@@ -142,43 +150,59 @@ fn type_name(ty: Type) -> &'static str {
 fn branches(plan: &Plan<'_>, language: &Language<'_>, events: &[(usize, Event<'_>)]) -> Vec<Json> {
     let name = |slot: usize| language.features[slot].as_str();
     let call = |arguments: &[Argument]| arguments.iter().map(|a| name(a.slot)).collect::<Vec<_>>();
-    events.iter().map(|(level, event)| {
-        let mut line = match event {
-            Event::Compute(slot, arguments) => json!({
-                "kind": "compute", "name": name(*slot), "arguments": call(arguments),
-                "type": type_name(plan.derived_type(*slot).unwrap_or(Type::Number)),
-            }),
-            Event::Need(slot, arguments) => {
-                let derived = plan.derived_type(*slot);
-                let ty = derived.map_or_else(
-                    || if plan.model.features.base().features()[*slot].kind == FeatureKind::Numerical { "number" } else { "category" },
-                    type_name,
-                );
-                let seen = &plan.model.categories[*slot];
-                let all = ty == "number" || (ty == "truth" && seen.iter().any(|s| s == "True") && seen.iter().any(|s| s == "False"));
-                json!({
-                    "kind": "need", "name": name(*slot), "slot": slot, "type": ty,
-                    "arguments": arguments.as_deref().map(call),
-                    "logged": derived.is_none().then(|| (language.logged)(*slot)),
-                    "all_seen": all,
-                    "saw_true": seen.iter().any(|s| s == "True"),
-                    "saw_false": seen.iter().any(|s| s == "False"),
-                    "seen": seen.iter().map(|c| (language.text)(c)).collect::<Vec<_>>(),
-                })
-            }
-            Event::If(condition, chained) => {
-                let condition = match condition {
-                    Condition::AtMost(slot, threshold) => format!("{} <= {}", name(*slot), (language.number)(*threshold)),
-                    Condition::Is(slot, category) => format!("{} == {}", name(*slot), (language.text)(category)),
-                    Condition::Holds(slot) => name(*slot).to_owned(),
-                };
-                json!({ "kind": if *chained { "else if" } else { "if" }, "condition": condition })
-            }
-            Event::Else => json!({ "kind": "else" }),
-            Event::End => json!({ "kind": "end" }),
-            Event::Leaf(index) => json!({ "kind": "leaf", "index": index }),
-        };
-        line["indent"] = " ".repeat(4 * level).into();
-        line
-    }).collect()
+    events
+        .iter()
+        .map(|(level, event)| {
+            let mut line = match event {
+                Event::Compute(slot, arguments) => json!({
+                    "kind": "compute", "name": name(*slot), "arguments": call(arguments),
+                    "type": type_name(plan.derived_type(*slot).unwrap_or(Type::Number)),
+                }),
+                Event::Need(slot, arguments) => {
+                    let derived = plan.derived_type(*slot);
+                    let ty = derived.map_or_else(
+                        || {
+                            if plan.model.features.base().features()[*slot].kind == FeatureKind::Numerical {
+                                "number"
+                            } else {
+                                "category"
+                            }
+                        },
+                        type_name,
+                    );
+                    let seen = &plan.model.categories[*slot];
+                    let all = ty == "number"
+                        || (ty == "truth"
+                            && seen.iter().any(|s| s == "True")
+                            && seen.iter().any(|s| s == "False"));
+                    json!({
+                        "kind": "need", "name": name(*slot), "slot": slot, "type": ty,
+                        "arguments": arguments.as_deref().map(call),
+                        "logged": derived.is_none().then(|| (language.logged)(*slot)),
+                        "all_seen": all,
+                        "saw_true": seen.iter().any(|s| s == "True"),
+                        "saw_false": seen.iter().any(|s| s == "False"),
+                        "seen": seen.iter().map(|c| (language.text)(c)).collect::<Vec<_>>(),
+                    })
+                }
+                Event::If(condition, chained) => {
+                    let condition = match condition {
+                        Condition::AtMost(slot, threshold) => {
+                            format!("{} <= {}", name(*slot), (language.number)(*threshold))
+                        }
+                        Condition::Is(slot, category) => {
+                            format!("{} == {}", name(*slot), (language.text)(category))
+                        }
+                        Condition::Holds(slot) => name(*slot).to_owned(),
+                    };
+                    json!({ "kind": if *chained { "else if" } else { "if" }, "condition": condition })
+                }
+                Event::Else => json!({ "kind": "else" }),
+                Event::End => json!({ "kind": "end" }),
+                Event::Leaf(index) => json!({ "kind": "leaf", "index": index }),
+            };
+            line["indent"] = " ".repeat(4 * level).into();
+            line
+        })
+        .collect()
 }

@@ -2,9 +2,13 @@
 //! PyTorch's AutoHeuristic reads what we write, and we read what it writes.
 //! `docs/log-format.md` is the specification.
 
+mod file;
+mod intern;
+mod merger;
 mod metadata;
 mod reader;
 mod rows;
+mod samples;
 mod writer;
 
 use std::path::PathBuf;

@@ -76,3 +76,26 @@ pub fn quote(text: &str) -> Cow<'_, str> {
         Cow::Borrowed(text)
     }
 }
+
+/// Lines with their numbers from 1, without their ends.
+pub(super) struct Lines<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) line: u64,
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = (u64, &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.bytes.is_empty() {
+            return None;
+        }
+        self.line += 1;
+        let (line, rest) = match memchr::memchr(b'\n', self.bytes) {
+            Some(i) => (&self.bytes[..i], &self.bytes[i + 1..]),
+            None => (self.bytes, &[][..]),
+        };
+        self.bytes = rest;
+        Some((self.line, line.strip_suffix(b"\r").unwrap_or(line)))
+    }
+}

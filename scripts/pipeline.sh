@@ -5,11 +5,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 folder=$1; shift
-samples=600 seconds=70 fresh=24 seed=1 backend=auto
+samples=3000 seconds=70 fresh=24 seed=1 backend=auto max_risk=0.05
 while [ $# -gt 0 ]; do
   case $1 in
     --samples) samples=$2 ;; --seconds) seconds=$2 ;; --fresh) fresh=$2 ;;
-    --seed) seed=$2 ;; --backend) backend=$2 ;;
+    --seed) seed=$2 ;; --backend) backend=$2 ;; --max-risk) max_risk=$2 ;;
     *) echo "error: unknown option $1; see the head of scripts/pipeline.sh" >&2; exit 2 ;;
   esac
   shift 2
@@ -28,7 +28,7 @@ step "1/4 collect: measuring pad_mm into $folder/train.txt"
 
 step "2/4 train: learning SimpleHeuristic and generating its crate"
 "$bin/ah-train" "$folder/train.txt" --heuristic-name SimpleHeuristic \
-  --model "$folder/model.json" --out "$folder/generated" --runtime-path crates/ah-runtime
+  --model "$folder/model.json" --out "$folder/generated" --runtime-path crates/ah-runtime --max-risk "$max_risk"
 
 step "3/4 compile: the generated crate and a program that links it"
 # The program stands outside the workspace, because no tool may depend on a generated crate.

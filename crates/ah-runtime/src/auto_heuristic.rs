@@ -15,7 +15,7 @@ use crate::builder::Builder;
 use crate::env::Environment;
 use crate::heuristic::Heuristic;
 use crate::recorder::{RecordError, Recorder};
-use crate::registry;
+use crate::{model_folders, registry};
 
 /// Whether a decision point consults, collects or does neither.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,6 +68,8 @@ pub struct AutoHeuristic {
     features: Features,
     precondition: Option<Precondition>,
     always_included: Vec<usize>,
+    /// Folders whose models come first.
+    model_folders: Vec<PathBuf>,
     /// Its own, before those of the registry.
     heuristics: Vec<Arc<dyn Heuristic>>,
     device: Device,
@@ -110,6 +112,7 @@ impl AutoHeuristic {
             features: parts.features,
             precondition: parts.precondition,
             always_included: parts.always_included,
+            model_folders: parts.environment.model_folders,
             heuristics: parts.heuristics,
             device: parts.device,
             consults,
@@ -131,6 +134,21 @@ impl AutoHeuristic {
     #[must_use]
     pub fn choices(&self) -> &[String] {
         &self.choices
+    }
+
+    pub(crate) fn fallback_index(&self) -> usize {
+        self.fallback
+    }
+
+    /// The device that the kernels run on.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// A heuristic serves and may be consulted.
+    pub(crate) fn has_heuristics(&self) -> bool {
+        self.consults && !self.collects && !self.bindings().bound.is_empty()
     }
 
     /// The features of the context, derived ones behind.
@@ -349,7 +367,10 @@ impl AutoHeuristic {
     fn bind(&self) {
         // Read before the registry is: a change in between makes this binding stale, not lost.
         let generation = registry::generation();
-        let known = self.heuristics.iter().cloned().chain(registry::registered(&self.name));
+        let known = model_folders::found(&self.model_folders, &self.name)
+            .into_iter()
+            .chain(self.heuristics.iter().cloned())
+            .chain(registry::registered(&self.name));
         let bindings = Bindings::new(generation, known, &self.device, &self.features, &self.choices);
         self.bindings.store(Arc::new(bindings));
     }

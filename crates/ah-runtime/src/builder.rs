@@ -228,11 +228,16 @@ impl Builder {
         self
     }
 
+    pub(crate) fn environment_or_current(&self) -> Environment {
+        self.environment.clone().unwrap_or_else(|| Environment::current().clone())
+    }
+
     /// Checks everything and finds the heuristics.
     ///
     /// # Errors
     /// [`SetupError`] says what does not fit.
     pub fn build(self) -> Result<AutoHeuristic, SetupError> {
+        let environment = self.environment_or_current();
         let name = self.name;
         let mut sorted: Vec<&str> = self.choices.iter().map(String::as_str).collect();
         sorted.sort_unstable();
@@ -272,7 +277,6 @@ impl Builder {
                 optimization: other.optimization().to_owned(),
             });
         }
-        let environment = self.environment.unwrap_or_else(|| Environment::current().clone());
         Ok(AutoHeuristic::new(Parts {
             name,
             choices: self.choices,

@@ -1,11 +1,4 @@
-//! The environment variables, read once.
-//!
-//! | variable | meaning |
-//! | --- | --- |
-//! | `AUTOHEURISTIC_USE` | the optimizations that consult, separated by commas; unset: what the program says (by default all) |
-//! | `AUTOHEURISTIC_COLLECT` | the optimizations that measure every choice, append to the log and take the fallback |
-//! | `AUTOHEURISTIC_LOG_PATH` | the log's file, or a folder of logs; unset or `DEFAULT`: the user's cache folder, then device, then name |
-//! | `AUTOHEURISTIC_PATH` | folders of model files, separated as in `PATH` |
+//! The environment variables.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,8 +6,22 @@ use std::sync::OnceLock;
 
 use ah_types::Device;
 
-/// What the environment says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What the environment says; read once, by the first decision point.
+///
+/// | variable | meaning |
+/// | --- | --- |
+/// | `AUTOHEURISTIC_USE` | the optimizations that consult, separated by commas; unset: what the program says (by default all) |
+/// | `AUTOHEURISTIC_COLLECT` | the optimizations that measure every choice, append to the log and take the fallback |
+/// | `AUTOHEURISTIC_LOG_PATH` | the log's file, or a folder of logs; unset or `DEFAULT`: the user's cache folder, then device, then name |
+/// | `AUTOHEURISTIC_PATH` | folders of model files, separated as in `PATH` |
+/// | `AUTOHEURISTIC_FORCE_KERNEL` | the kernel that every MultiKernel runs, counted from 0; or `softmax=1,mm=0` |
+/// | `AUTOHEURISTIC_DISABLE_CACHE` | set and not `0`: a MultiKernel stores no picks on disk and reads none |
+/// | `AUTOHEURISTIC_CACHE_DIR` | where it stores them; unset: the user's cache folder |
+/// | `AUTOHEURISTIC_CACHE_LIMIT` | bytes that they may take, with `K`, `M` or `G`; the longest unused go first; unset: `64M` |
+/// | `AUTOHEURISTIC_RECORD` | a folder: every pick is also written to `NAME.json` there |
+/// | `AUTOHEURISTIC_LOOKUP` | a folder of such recordings: their picks are taken, and nothing is measured |
+/// | `AUTOHEURISTIC_METRICS` | a folder: whatever is measured is also written to `NAME.csv` there |
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Environment {
     /// `AUTOHEURISTIC_USE`; `None` where unset.
     pub consult: Option<Vec<String>>,
@@ -26,6 +33,30 @@ pub struct Environment {
     pub model_folders: Vec<PathBuf>,
     /// The user's cache folder.
     pub cache_folder: Option<PathBuf>,
+    /// `AUTOHEURISTIC_FORCE_KERNEL`: a kernel for one name, or for all (`None`).
+    pub forced_kernels: Vec<(Option<String>, usize)>,
+    /// `AUTOHEURISTIC_DISABLE_CACHE`.
+    pub no_cache: bool,
+    /// `AUTOHEURISTIC_CACHE_DIR`.
+    pub picks: Option<PathBuf>,
+    /// `AUTOHEURISTIC_CACHE_LIMIT`, bytes.
+    pub cache_limit: u64,
+    /// `AUTOHEURISTIC_RECORD`.
+    pub record: Option<PathBuf>,
+    /// `AUTOHEURISTIC_LOOKUP`.
+    pub lookup: Option<PathBuf>,
+    /// `AUTOHEURISTIC_METRICS`.
+    pub metrics: Option<PathBuf>,
+}
+
+/// [`Environment::cache_limit`] where nothing is said.
+const CACHE_LIMIT: u64 = 64 << 20;
+
+/// An empty environment.
+impl Default for Environment {
+    fn default() -> Self {
+        Self::read(|_| None)
+    }
 }
 
 impl Environment {
@@ -43,6 +74,7 @@ impl Environment {
                 text.split(',').map(str::trim).filter(|s| !s.is_empty()).map(str::to_owned).collect()
             })
         };
+        let text = |name: &str| variable(name).map(|text| text.to_string_lossy().into_owned());
         let path = |name: &str| variable(name).filter(|p| !p.is_empty()).map(PathBuf::from);
         Self {
             consult: list("AUTOHEURISTIC_USE"),
@@ -54,7 +86,46 @@ impl Environment {
             cache_folder: path("XDG_CACHE_HOME")
                 .or_else(|| path("LOCALAPPDATA"))
                 .or_else(|| path("HOME").map(|home| home.join(".cache"))),
+            forced_kernels: text("AUTOHEURISTIC_FORCE_KERNEL").map_or_else(Vec::new, |t| forced(&t)),
+            no_cache: variable("AUTOHEURISTIC_DISABLE_CACHE").is_some_and(|v| !v.is_empty() && v != "0"),
+            picks: path("AUTOHEURISTIC_CACHE_DIR"),
+            cache_limit: text("AUTOHEURISTIC_CACHE_LIMIT").map_or(CACHE_LIMIT, |t| limit(&t)),
+            record: path("AUTOHEURISTIC_RECORD"),
+            lookup: path("AUTOHEURISTIC_LOOKUP"),
+            metrics: path("AUTOHEURISTIC_METRICS"),
         }
+    }
+
+    /// The position of the kernel that the MultiKernel of this name is to run.
+    #[must_use]
+    pub fn forced_kernel(&self, name: &str) -> Option<usize> {
+        let own = self.forced_kernels.iter().find(|(n, _)| n.as_deref() == Some(name));
+        own.or_else(|| self.forced_kernels.iter().find(|(n, _)| n.is_none())).map(|(_, kernel)| *kernel)
+    }
+
+    /// Where picks of MultiKernels on this device are stored.
+    #[must_use]
+    pub fn picks_folder(&self, device: &Device) -> PathBuf {
+        let folder = self.picks.clone().unwrap_or_else(|| self.own_folder().join("picks"));
+        folder.join(file_name(device.name()))
+    }
+
+    /// The recording that this MultiKernel writes.
+    #[must_use]
+    pub fn record_file(&self, name: &str) -> Option<PathBuf> {
+        self.record.as_ref().map(|folder| folder.join(file_name(name) + ".json"))
+    }
+
+    /// The recording that this MultiKernel looks up.
+    #[must_use]
+    pub fn lookup_file(&self, name: &str) -> Option<PathBuf> {
+        self.lookup.as_ref().map(|folder| folder.join(file_name(name) + ".json"))
+    }
+
+    /// The table of what this MultiKernel measured.
+    #[must_use]
+    pub fn metrics_file(&self, name: &str) -> Option<PathBuf> {
+        self.metrics.as_ref().map(|folder| folder.join(file_name(name) + ".csv"))
     }
 
     /// Where the log of this optimization on this device is.
@@ -75,6 +146,42 @@ impl Environment {
     pub fn own_folder(&self) -> PathBuf {
         self.cache_folder.clone().unwrap_or_else(std::env::temp_dir).join("autoheuristic")
     }
+}
+
+/// `1`, or `softmax=1,mm=0`.
+fn forced(text: &str) -> Vec<(Option<String>, usize)> {
+    let parse = |item: &str| {
+        let (name, kernel) = match item.rsplit_once('=') {
+            Some((name, kernel)) => (Some(name.trim().to_owned()), kernel),
+            None => (None, item),
+        };
+        let kernel = kernel.trim().parse().ok();
+        if kernel.is_none() {
+            log::warn!(
+                "AUTOHEURISTIC_FORCE_KERNEL: expected NAME=KERNEL or KERNEL, a number from 0 on, found {item:?}; ignored"
+            );
+        }
+        Some((name, kernel?))
+    };
+    text.split(',').filter(|item| !item.trim().is_empty()).filter_map(parse).collect()
+}
+
+/// Bytes, with `K`, `M` or `G`.
+fn limit(text: &str) -> u64 {
+    let text = text.trim();
+    let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let shift = match unit.trim() {
+        "" => Some(0),
+        "K" | "k" => Some(10),
+        "M" | "m" => Some(20),
+        "G" | "g" => Some(30),
+        _ => None,
+    };
+    let bytes = digits.parse::<u64>().ok().zip(shift).and_then(|(n, shift)| n.checked_mul(1 << shift));
+    bytes.unwrap_or_else(|| {
+        log::warn!("AUTOHEURISTIC_CACHE_LIMIT: expected bytes such as 64M, found {text:?}; ignored");
+        CACHE_LIMIT
+    })
 }
 
 /// A file's name made from a name that comes from outside: letters, digits, `-`, `_`, `.` stay,

@@ -33,15 +33,26 @@
 //! # }
 //! ```
 //!
+//! A program that has its kernels at hand lets [`MultiKernel`] run the fastest one: it measures on
+//! the first call for a shape, remembers the pick under [guards](multi_kernel::Guard), on disk too,
+//! and leaves to a learned heuristic whatever that is sure of.
+//!
 //! The way of the data:
 //!
-//! 1. A [`Heuristic`] is a generated crate or a [`LoadedModel`]; [`registry`] knows those of the program.
+//! 1. A [`Heuristic`] is a generated crate or a [`LoadedModel`]; [`registry`] says where they are found
+//!    and which comes first.
 //! 2. An [`AutoHeuristic`] binds the heuristics of its optimization to its own features and choices
 //!    (`binding`): names are compared once, decisions work with positions.
 //! 3. [`AutoHeuristic::choose`] checks its precondition and asks the first heuristic whose device
-//!    guard and domain hold. The [`Answer`] is a choice, or the fallback with its [`Reason`].
-//! 4. [The environment](Environment) can make it collect instead: every choice is measured and appended to the
-//!    log that `ah-train` learns from.
+//!    guard and domain hold. The [`Answer`] is a choice, or the fallback with its [`Reason`];
+//!    [`AutoHeuristic::top_k`] says what to autotune among instead.
+//! 4. [The environment](Environment) can make it collect: [`AutoHeuristic::choose_or_collect`] then measures
+//!    every choice, [`AutoHeuristic::record_timings`] takes what the program's own autotuner measured, and
+//!    both append to the log that `ah-train` learns from.
+//! 5. [`MultiKernel::run`] asks the same decision point first, then its own picks, and measures what
+//!    neither knows; that too can be appended to the log.
+//!
+//! Warnings and events go to the `log` crate: a program sees them with any logger.
 //!
 //! Nothing here panics on what comes from files, the environment or a context.
 #![forbid(unsafe_code)]
@@ -53,6 +64,8 @@ mod builder;
 mod env;
 mod heuristic;
 mod loaded_model;
+mod model_folders;
+pub mod multi_kernel;
 mod recorder;
 pub mod registry;
 
@@ -66,6 +79,7 @@ pub use builder::{Builder, SetupError};
 pub use env::Environment;
 pub use heuristic::{DeviceGuard, Heuristic, Unsure};
 pub use loaded_model::LoadedModel;
+pub use multi_kernel::{MultiKernel, source_hash};
 pub use recorder::RecordError;
 pub use registry::register;
 

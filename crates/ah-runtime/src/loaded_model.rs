@@ -5,7 +5,7 @@ use std::path::Path;
 use ah_types::device::DeviceMismatch;
 use ah_types::model::ModelError;
 use ah_types::tree::{LeafUnsure, Stuck};
-use ah_types::{Device, Leaf, Model, Scalar};
+use ah_types::{ChoiceId, Device, Leaf, Model, Scalar, Tree};
 
 use crate::heuristic::{DeviceGuard, Heuristic, Unsure};
 
@@ -30,19 +30,99 @@ impl LoadedModel {
         &self.model
     }
 
-    fn leaf(&self, values: &[Scalar<'_>]) -> Result<&Leaf, Unsure> {
+    /// The leaf of each tree where these values end.
+    fn leaves(&self, values: &[Scalar<'_>]) -> Result<Leaves<'_>, Unsure> {
         if let Some(precondition) = &self.model.precondition
             && precondition.typed.eval_bool(values) != Some(true)
         {
             return Err(Unsure::Precondition);
         }
-        let tree = &self.model.trees[0];
+        let (first, rest) = self.model.trees.split_first().ok_or(Unsure::NoneAllowed)?;
         let row = self.model.features.row(values);
-        match tree.leaf_index(&row, |slot, category| self.model.knows(slot, category)) {
-            Ok(index) => tree.leaf(index).ok_or(Unsure::NoneAllowed),
-            Err(Stuck::Undefined(slot)) => Err(Unsure::Undefined(slot)),
-            Err(Stuck::UnknownCategory(slot)) => Err(Unsure::UnknownCategory(slot)),
+        let end =
+            |tree: &'_ Tree| match tree.leaf_index(&row, |slot, category| self.model.knows(slot, category)) {
+                Ok(index) => Ok(index),
+                Err(Stuck::Undefined(slot)) => Err(Unsure::Undefined(slot)),
+                Err(Stuck::UnknownCategory(slot)) => Err(Unsure::UnknownCategory(slot)),
+            };
+        let mut leaves = Leaves {
+            first: first.leaf(end(first)?).ok_or(Unsure::NoneAllowed)?,
+            others: [None; ON_STACK],
+            more: Vec::new(),
+        };
+        for (i, tree) in rest.iter().enumerate() {
+            let leaf = tree.leaf(end(tree)?).ok_or(Unsure::NoneAllowed)?;
+            match leaves.others.get_mut(i) {
+                Some(place) => *place = Some(leaf),
+                None => leaves.more.push(leaf),
+            }
         }
+        Ok(leaves)
+    }
+}
+
+/// Trees beyond the first whose leaves lie on the stack; the learner makes at most a few.
+const ON_STACK: usize = 7;
+
+/// Where a context ends: one leaf in each tree.
+struct Leaves<'a> {
+    first: &'a Leaf,
+    others: [Option<&'a Leaf>; ON_STACK],
+    more: Vec<&'a Leaf>,
+}
+
+/// A choice that stands in the ranking of every leaf.
+#[derive(Clone, Copy)]
+struct Vote {
+    score: f64,
+    choice: ChoiceId,
+    allowed: bool,
+}
+
+impl<'a> Leaves<'a> {
+    fn others(&self) -> impl Iterator<Item = &'a Leaf> {
+        self.others.iter().copied().flatten().chain(self.more.iter().copied())
+    }
+
+    /// Why a leaf declines, where one does: then all do.
+    fn unsure(&self) -> Option<Unsure> {
+        let unsure = self.first.unsure.or_else(|| self.others().find_map(|leaf| leaf.unsure))?;
+        Some(match unsure {
+            LeafUnsure::LowConfidence => Unsure::LowConfidence,
+            LeafUnsure::Unsafe => Unsure::UnsafeLeaf,
+        })
+    }
+
+    /// The vote behind `last`, by score and then by id: the order of [`Model::ranking`], found
+    /// without sorting, because nearly always the first or second is taken.
+    fn next(&self, last: Option<Vote>) -> Option<Vote> {
+        let order = |a: &Vote, b: &Vote| a.score.total_cmp(&b.score).then(a.choice.cmp(&b.choice));
+        let votes = self.first.ranking.iter().filter_map(|ranked| {
+            let mut vote = Vote { score: ranked.score, choice: ranked.choice, allowed: ranked.allowed };
+            for leaf in self.others() {
+                let other = leaf.ranking.iter().find(|r| r.choice == ranked.choice)?;
+                vote.score += other.score;
+                vote.allowed &= other.allowed;
+            }
+            Some(vote)
+        });
+        votes.filter(|vote| last.is_none_or(|last| order(vote, &last).is_gt())).min_by(order)
+    }
+
+    /// [`Leaf::pick`] for what several trees vote.
+    fn pick(&self, fallback: Option<ChoiceId>, offered: impl Fn(ChoiceId) -> bool) -> Option<ChoiceId> {
+        let (mut last, mut passed_over) = (None, false);
+        while let Some(vote) = self.next(last) {
+            last = Some(vote);
+            if !offered(vote.choice) {
+                continue;
+            }
+            if vote.allowed {
+                return (!passed_over || Some(vote.choice) != fallback).then_some(vote.choice);
+            }
+            passed_over = true;
+        }
+        None
     }
 }
 
@@ -86,18 +166,29 @@ impl Heuristic for LoadedModel {
     }
 
     fn decide(&self, values: &[Scalar<'_>], offered: &dyn Fn(usize) -> bool) -> Result<usize, Unsure> {
-        let leaf = self.leaf(values)?;
-        match leaf.unsure {
-            Some(LeafUnsure::LowConfidence) => return Err(Unsure::LowConfidence),
-            Some(LeafUnsure::Unsafe) => return Err(Unsure::UnsafeLeaf),
-            None => {}
+        let leaves = self.leaves(values)?;
+        if let Some(unsure) = leaves.unsure() {
+            return Err(unsure);
         }
-        let picked = leaf.pick(self.model.fallback, |choice| offered(choice.index()));
-        picked.map(|ranked| ranked.choice.index()).ok_or(Unsure::NoneAllowed)
+        let (fallback, offered) = (self.model.fallback, |choice: ChoiceId| offered(choice.index()));
+        let picked = match &self.model.trees[..] {
+            [_] => leaves.first.pick(fallback, offered).map(|ranked| ranked.choice),
+            _ => leaves.pick(fallback, offered),
+        };
+        picked.map(ChoiceId::index).ok_or(Unsure::NoneAllowed)
     }
 
     fn ranked(&self, values: &[Scalar<'_>], visit: &mut dyn FnMut(usize)) -> Result<(), Unsure> {
-        self.leaf(values)?.ranking.iter().for_each(|ranked| visit(ranked.choice.index()));
+        let leaves = self.leaves(values)?;
+        if let [_] = &self.model.trees[..] {
+            leaves.first.ranking.iter().for_each(|ranked| visit(ranked.choice.index()));
+            return Ok(());
+        }
+        let mut last = None;
+        while let Some(vote) = leaves.next(last) {
+            visit(vote.choice.index());
+            last = Some(vote);
+        }
         Ok(())
     }
 }

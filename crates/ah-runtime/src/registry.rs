@@ -1,9 +1,15 @@
-//! Where heuristics are found: those that registered themselves, in the order in which they did.
+//! Where heuristics are found. A decision point asks, in this order, and takes the first whose
+//! device guard and domain hold:
+//!
+//! 1. models in the folders of `AUTOHEURISTIC_PATH` (whoever runs the program has the last word);
+//! 2. those that the decision point was [given](crate::Builder::heuristic);
+//! 3. those that [registered](register) themselves, in the order in which they did.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::heuristic::Heuristic;
+use crate::model_folders;
 
 static HEURISTICS: RwLock<Vec<Arc<dyn Heuristic>>> = RwLock::new(Vec::new());
 /// Counts changes, so that a decision point sees with one load that it must look again.
@@ -23,6 +29,17 @@ pub fn register(heuristic: impl Heuristic + 'static) {
         Some(place) => *place = heuristic,
         None => known.push(heuristic),
     }
+    drop(known);
+    changed();
+}
+
+/// Looks at the folders of `AUTOHEURISTIC_PATH` now, instead of within the next second.
+pub fn reload() {
+    model_folders::reload();
+}
+
+/// Every decision point looks again at its next decision.
+pub(crate) fn changed() {
     GENERATION.fetch_add(1, Ordering::Release);
 }
 

@@ -3,7 +3,9 @@
 mod common;
 
 use ah_runtime::ah_types::device::Cuda;
-use ah_runtime::{AutoHeuristic, Builder, Environment, LoadedModel, Mode, Reason, SetupError, Unsure};
+use ah_runtime::{
+    AutoHeuristic, Builder, Environment, LoadedModel, Mode, Reason, SetupError, Unsure, registry,
+};
 use ah_types::{Context, Device, Outcome, Scalar, log};
 use common::pad_mm;
 
@@ -225,4 +227,75 @@ fn setting_up_says_what_does_not_fit() {
     let other =
         AutoHeuristic::builder("mm").choices(["a"]).heuristic(LoadedModel::from(pad_mm("Test", None)));
     assert!(matches!(other.build(), Err(SetupError::OtherOptimization { .. })));
+}
+
+#[test]
+fn models_in_a_folder_are_swapped_while_the_program_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let environment = Environment {
+        model_folders: vec![folder.path().join("none"), folder.path().to_owned()],
+        ..Environment::default()
+    };
+    let auto = builder().environment(environment).build().unwrap();
+    let answer = || auto.choose(&values("float32", 101.0, 64.0));
+    assert_eq!(answer().fallback, Some(Reason::NoHeuristic));
+
+    let path = folder.path().join("model.json");
+    let model = pad_mm("First", None);
+    model.write(&path).unwrap();
+    registry::reload();
+    assert_eq!((answer().choice, answer().fallback), ("pad", None));
+
+    // The threshold moves from 100 to 500: k = 101 goes the other way.
+    let second = model.to_json().replace("100.0", "500.0").replace("First", "Second, and longer");
+    std::fs::write(&path, &second).unwrap();
+    registry::reload();
+    assert_eq!((answer().choice, answer().fallback), ("orig", None));
+    assert!(auto.explain().contains("Second, and longer serves"), "{}", auto.explain());
+
+    // What is no model does not cost the one that was there.
+    for broken in ["{", "", &second[..second.len() / 2], &second.replace("\"version\": 1", "\"version\": 9")]
+    {
+        std::fs::write(&path, broken).unwrap();
+        registry::reload();
+        assert_eq!((answer().choice, answer().fallback), ("orig", None), "{broken}");
+    }
+    std::fs::remove_file(&path).unwrap();
+    registry::reload();
+    assert_eq!(answer().fallback, Some(Reason::NoHeuristic));
+
+    // Without being asked to look.
+    model.write(&path).unwrap();
+    let begin = std::time::Instant::now();
+    while answer().fallback.is_some() {
+        assert!(begin.elapsed().as_secs() < 30, "the folder is not watched");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn registering_serves_decision_points_that_exist_already() {
+    let build = |name: &str| {
+        AutoHeuristic::builder(name)
+            .choices(["orig", "pad"])
+            .numerical("m")
+            .numerical("k")
+            .categorical("dtype")
+            .environment(Environment::default())
+            .build()
+            .unwrap()
+    };
+    let mut model = pad_mm("Registered", None);
+    model.optimization = "registered_late".to_owned();
+    let auto = build("registered_late");
+    let values = [64.into(), 101.into(), "float32".into()];
+    assert_eq!(auto.choose(&values).fallback, Some(Reason::NoHeuristic));
+    ah_runtime::register(LoadedModel::from(model.clone()));
+    assert_eq!((auto.choose(&values).choice, auto.choose(&values).fallback), ("pad", None));
+    // Again, under the same name: it takes the place.
+    model.choices = vec!["a".to_owned(), "b".to_owned(), "c".to_owned()];
+    ah_runtime::register(LoadedModel::from(model));
+    assert_eq!(registry::registered("registered_late").len(), 1);
+    assert_eq!(auto.choose(&values).fallback, Some(Reason::Guard));
+    assert_eq!(build("other").choose(&values).fallback, Some(Reason::NoHeuristic));
 }

@@ -5,17 +5,23 @@
 //! slowdown on held-out inputs and the difference from the first variant with its standard error,
 //! over inputs, in units of 1e-4.
 
-use ah_train::learners::{Kind, Preset, Rows, Soft};
+use ah_train::RawParams;
+use ah_train::learners::{Preset, Rows, Soft};
 use ah_train::search::Configuration;
 use ah_train::split::{self, SplitBy};
 use ah_train::targets::COST_ONE;
 use ah_train::task::Task;
-use ah_train::RawParams;
 use rayon::prelude::*;
 
 fn configuration(text: &str) -> Soft {
-    let mut soft = Soft::preset(if text.split(' ').any(|w| w == "B") { Preset::B } else { Preset::A }, 8, 3);
-    for word in text.split_whitespace().filter(|w| *w != "A" && *w != "B") {
+    let mut soft = Soft::preset(Preset::C, 8, 3);
+    for word in text.split_whitespace() {
+        let presets =
+            [("A", Preset::A), ("B", Preset::B), ("C", Preset::C), ("D", Preset::D), ("E", Preset::E)];
+        if let Some((_, preset)) = presets.into_iter().find(|p| p.0 == word) {
+            soft = Soft::preset(preset, 8, 3);
+            continue;
+        }
         let (key, value) = word.split_once('=').expect("key=value");
         let number: f64 = value.parse().unwrap_or(f64::NAN);
         match key {
@@ -52,23 +58,11 @@ fn main() {
     let by = if args.iter().any(|a| a == "dims") { SplitBy::Dims } else { SplitBy::Input };
     let optimization = args.iter().find_map(|a| a.strip_prefix("optimization=").map(Into::into));
     for log in args.iter().filter(|a| !a.contains('=') && *a != "dims") {
-        let raw = RawParams {
-            logs: vec![log.into()],
-            heuristic_name: "T".to_owned(),
-            optimization: optimization.clone(),
-            learner: Kind::Auto,
-            max_depth: None,
-            min_samples_leaf: None,
-            fallback: None,
-            test_split: SplitBy::Input,
-            seed: 0,
-            threads: None,
-            skip_bad_rows: false,
-            nrows: None,
-        };
-        let task = Task::read(&raw.check().expect("sound parameters")).expect("a sound log");
+        let mut raw = RawParams::new(vec![log.into()], "T");
+        raw.optimization.clone_from(&optimization);
+        let task = Task::read(&raw.check().expect("sound parameters"), None).expect("a sound log");
         let fallback = task.fallback(&task.usable);
-        let targets = task.targets(fallback);
+        let targets = task.targets(fallback, &[]);
         let dimensions = &task.optimization.training.dimensions;
         let keys = split::keys(&task.table, &task.features, dimensions, by, &task.usable);
         let mut first: Vec<f64> = Vec::new();

@@ -63,11 +63,10 @@ pub fn decide(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usiz
             .collect();
         let mut ranking = Vec::new();
         if let Decision::Choice(first) = model.decide(&values, |c| offered(c).is_some())
-            && let Ok(leaf) = model.leaf(&values)
+            && let Ok(all) = model.ranking(&values)
         {
-            let from = leaf.ranking.iter().position(|r| r.choice == first.choice).unwrap_or_default();
-            let rest = leaf.ranking[from..].iter().filter(|r| r.allowed);
-            ranking.extend(rest.filter_map(|r| offered(r.choice)));
+            let rest = all.iter().skip_while(|(r, _)| r.choice != first.choice);
+            ranking.extend(rest.filter(|(_, allowed)| *allowed).filter_map(|(r, _)| offered(r.choice)));
         }
         Judged { input, ranking }
     };
@@ -80,11 +79,13 @@ pub fn metrics(table: &Table, judged: &[Judged], fallback: ChoiceId, max_slowdow
     if judged.is_empty() {
         return Metrics::default();
     }
-    let n = judged.len() as f64;
+    let n: f64 = judged.iter().map(|j| table.inputs[j.input as usize].weight).sum();
     let mut slowdowns = Vec::with_capacity(judged.len());
-    let (mut decided, mut over_limit, mut over_fallback, mut top3, mut top10) = (0, 0, 0.0, 0.0, 0.0);
+    let mut mean = 0.0;
+    let (mut decided, mut over_limit, mut over_fallback, mut top3, mut top10) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for Judged { input, ranking } in judged {
         let input = *input as usize;
+        let weight = table.inputs[input].weight;
         let fallback_price = table.fallback_price(input, fallback);
         let price = |choice: &ChoiceId| match table.cell(input, *choice) {
             Some(cell) if cell.time.is_finite() => cell.log_slowdown,
@@ -92,25 +93,27 @@ pub fn metrics(table: &Table, judged: &[Judged], fallback: ChoiceId, max_slowdow
         };
         let best_of = |k: usize| ranking.iter().take(k).map(price).reduce(f64::min).unwrap_or(fallback_price);
         let slowdown = best_of(1);
-        decided += usize::from(!ranking.is_empty());
+        decided += weight * f64::from(u8::from(!ranking.is_empty()));
         let comparable = table.cell(input, fallback).is_some_and(|c| c.time.is_finite());
-        over_limit += usize::from(comparable && slowdown - fallback_price > max_slowdown.ln());
-        over_fallback += fallback_price - slowdown;
-        top3 += best_of(3);
-        top10 += best_of(10);
+        over_limit +=
+            weight * f64::from(u8::from(comparable && slowdown - fallback_price > max_slowdown.ln()));
+        over_fallback += weight * (fallback_price - slowdown);
+        top3 += weight * best_of(3);
+        top10 += weight * best_of(10);
+        mean += weight * slowdown;
         slowdowns.push(slowdown);
     }
     slowdowns.sort_unstable_by(f64::total_cmp);
-    let mean = slowdowns.iter().sum::<f64>() / n;
-    let at95 = ((n * 0.95).ceil() as usize).clamp(1, slowdowns.len()) - 1;
+    mean /= n;
+    let at95 = ((slowdowns.len() as f64 * 0.95).ceil() as usize).clamp(1, slowdowns.len()) - 1;
     Metrics {
         inputs: judged.len(),
-        coverage: decided as f64 / n,
+        coverage: decided / n,
         slowdown: mean.exp(),
         p95: slowdowns[at95].exp(),
         worst: slowdowns[slowdowns.len() - 1].exp(),
         speedup_over_fallback: (over_fallback / n).exp(),
-        over_limit: over_limit as f64 / n,
+        over_limit: over_limit / n,
         top3: (top3 / n).exp(),
         top10: (top10 / n).exp(),
     }

@@ -8,7 +8,7 @@ use ah_types::{ChoiceId, Model, artefact, log};
 
 use crate::error::TrainError;
 use crate::evaluate::{self, DEFAULT_MAX_SLOWDOWN, Judged, Metrics};
-use crate::table::Table;
+use crate::table::{CellFilter, Table};
 
 /// What judging gave.
 pub struct Evaluation {
@@ -59,7 +59,7 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     if !unknown.is_empty() {
         warnings.push(format!("the model never chooses what it does not know: {}", unknown.join(", ")));
     }
-    let table = Table::new(log);
+    let table = Table::new(log, &[], &CellFilter::default());
     let inputs: Vec<u32> = (0..table.inputs.len() as u32).filter(|i| table.is_usable(*i as usize)).collect();
     let failed = table.inputs.len() - inputs.len();
     if failed > 0 {

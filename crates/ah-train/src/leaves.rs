@@ -2,43 +2,69 @@
 
 use ah_types::{ChoiceId, Leaf, Node, Ranked, Tree};
 
-use crate::columns::Columns;
-use crate::grown::Grown;
+use crate::fitted::{Fitted, FittedTree};
+use crate::grown::GrownNode;
+use crate::learners::Rows;
 use crate::scores::Scores;
 use crate::table::Table;
 
-/// The tree of a model: `tree` with leaves made from `inputs`, the rows that it was learned from.
+/// The trees of a model: those of `fitted` with leaves made from `rows`, which it was learned from.
+///
+/// Choices riskier than `threshold` are not allowed; infinite: all are.
 #[must_use]
-pub fn with_leaves(
-    tree: &Grown,
-    scores: &Scores,
-    columns: &Columns,
+pub fn trees(
+    fitted: &Fitted,
     table: &Table,
-    inputs: &[u32],
+    rows: &Rows<'_>,
     fallback: ChoiceId,
-) -> Tree {
-    let mut members: Vec<Vec<u32>> = vec![Vec::new(); tree.nodes.len()];
-    for &input in inputs {
-        members[tree.leaf_of(columns, input) as usize].push(input);
-    }
-    let known = Known::new(table, inputs, fallback);
-    let node = |(id, node): (usize, &crate::grown::GrownNode)| match &node.split {
-        Some(split) => Node::Split { test: split.test.clone(), left: split.left, right: split.right },
-        None => Node::Leaf(leaf(table, &members[id], &known.ranking(scores, id as u32), fallback)),
+    threshold: f64,
+    policy: &RankingPolicy,
+) -> Vec<Tree> {
+    let known = Known::new(table, rows.inputs, fallback, policy, fitted.trees.len());
+    let build = |fitted: &FittedTree| {
+        let mut members: Vec<Vec<u32>> = vec![Vec::new(); fitted.tree.nodes.len()];
+        for &input in rows.inputs {
+            members[fitted.tree.leaf_of(rows.columns, input) as usize].push(input);
+        }
+        let node = |(id, node): (usize, &GrownNode)| {
+            let Some(split) = &node.split else {
+                let ranking = known.ranking(&fitted.scores, id as u32);
+                let mut leaf = leaf(table, &members[id], &ranking, fallback);
+                for ranked in &mut leaf.ranking {
+                    let risk = fitted.risks.of(id as u32, ranked.choice);
+                    ranked.allowed = ranked.choice == fallback || risk <= threshold;
+                }
+                return Node::Leaf(leaf);
+            };
+            Node::Split { test: split.test.clone(), left: split.left, right: split.right }
+        };
+        Tree { nodes: fitted.tree.nodes.iter().enumerate().map(node).collect() }
     };
-    Tree { nodes: tree.nodes.iter().enumerate().map(node).collect() }
+    fitted.trees.iter().map(build).collect()
+}
+
+/// Which choices a leaf ranks.
+#[derive(Clone, Debug, Default)]
+pub struct RankingPolicy {
+    /// The choices that may be taken at all; empty: all.
+    pub portfolio: Vec<ChoiceId>,
+    /// For `--ranking K`: so many choices, even behind the fallback.
+    pub at_least: usize,
+    /// Choices that stand among these, whatever their scores.
+    pub always: Vec<ChoiceId>,
 }
 
 /// Which choices belong into a ranking.
 struct Known {
-    /// True for choices that training saw at all.
+    /// True for choices of the portfolio that training saw.
     measured: Vec<bool>,
     /// The fallback, where every input could run it: what is ranked behind it is never reached.
     last: Option<ChoiceId>,
+    policy: RankingPolicy,
 }
 
 impl Known {
-    fn new(table: &Table, inputs: &[u32], fallback: ChoiceId) -> Self {
+    fn new(table: &Table, inputs: &[u32], fallback: ChoiceId, policy: &RankingPolicy, trees: usize) -> Self {
         let mut measured = vec![false; table.choices.len()];
         let mut always = true;
         for &input in inputs {
@@ -47,16 +73,45 @@ impl Known {
             }
             always &= table.cell(input as usize, fallback).is_some_and(|c| c.time.is_finite());
         }
-        Self { measured, last: always.then_some(fallback) }
+        if !policy.portfolio.is_empty() {
+            let kept = |id: usize| policy.portfolio.iter().any(|c| c.index() == id);
+            measured.iter_mut().enumerate().for_each(|(id, m)| *m &= kept(id));
+        }
+        // Where several trees vote, a choice needs a score from each.
+        let last = (always && trees == 1).then_some(fallback);
+        Self { measured, last, policy: policy.clone() }
     }
 
     fn ranking(&self, scores: &Scores, node: u32) -> Vec<(ChoiceId, f64)> {
         let mut ranking = scores.ranking(node);
         ranking.retain(|(choice, _)| self.measured[choice.index()]);
         if let Some(end) = ranking.iter().position(|(choice, _)| Some(*choice) == self.last) {
-            ranking.truncate(end + 1);
+            let beyond = |(choice, _): &(ChoiceId, f64)| self.policy.always.contains(choice);
+            let keep = (end + 1).max(self.policy.at_least);
+            let mut at = 0;
+            ranking.retain(|ranked| {
+                at += 1;
+                at <= keep || beyond(ranked)
+            });
         }
+        self.include(&mut ranking);
         ranking
+    }
+}
+
+impl Known {
+    /// Moves what must be included to the end of the first `at_least` places.
+    fn include(&self, ranking: &mut Vec<(ChoiceId, f64)>) {
+        let places = self.policy.at_least.min(ranking.len());
+        let late: Vec<usize> =
+            (places..ranking.len()).filter(|&i| self.policy.always.contains(&ranking[i].0)).collect();
+        for (n, &from) in late.iter().enumerate().take(places) {
+            // A ranking is sorted by score: what moves up takes the score of its new neighbour.
+            let mut ranked = ranking.remove(from);
+            let to = places - late.len().min(places) + n;
+            ranked.1 = ranking.get(to).map_or(ranked.1, |r| r.1);
+            ranking.insert(to, ranked);
+        }
     }
 }
 
@@ -75,7 +130,7 @@ fn leaf(table: &Table, members: &[u32], ranking: &[(ChoiceId, f64)], fallback: C
     let mut seen = vec![Seen::default(); table.choices.len()];
     for &input in members {
         let cells = table.cells(input as usize);
-        let winners = cells.iter().filter(|c| c.log_slowdown == 0.0).count() as f64;
+        let winners = cells.iter().filter(|c| c.ties_winner).count() as f64;
         let fallback = table.cell(input as usize, fallback).map_or(f64::NAN, |c| c.time);
         for cell in cells {
             let s = &mut seen[cell.choice.index()];
@@ -88,7 +143,7 @@ fn leaf(table: &Table, members: &[u32], ranking: &[(ChoiceId, f64)], fallback: C
             if cell.log_slowdown.is_finite() {
                 s.usable += 1;
                 s.log_slowdown += cell.log_slowdown;
-                s.wins += if cell.log_slowdown == 0.0 { 1.0 / winners } else { 0.0 };
+                s.wins += if cell.ties_winner { 1.0 / winners } else { 0.0 };
             }
         }
     }

@@ -14,15 +14,24 @@
 //! [`judge`] is `ah-train evaluate`; [`report`] is what people read.
 #![forbid(unsafe_code)]
 
+pub mod calibrate;
 pub mod columns;
+pub mod confidence;
 pub mod error;
 pub mod evaluate;
+pub mod fitted;
 pub mod grown;
+pub mod input_weights;
 pub mod judge;
 pub mod learners;
 pub mod leaves;
 pub mod params;
+pub mod policy;
+pub mod portfolio;
+pub mod promise;
+pub mod record;
 pub mod report;
+pub mod risk;
 pub mod scores;
 pub mod search;
 pub mod split;
@@ -33,5 +42,5 @@ pub mod train;
 
 pub use error::TrainError;
 pub use judge::{Evaluation, evaluate};
-pub use params::{Params, RawParams};
-pub use train::{Trained, train};
+pub use params::{NamedLog, Params, RawParams};
+pub use train::{Trained, train, train_with};

@@ -26,13 +26,16 @@ impl Scores {
     #[must_use]
     pub fn new(tree: &Grown, rows: &Rows<'_>, targets: &Targets, kappa: f64) -> Self {
         let choices = targets.choices();
-        let mut sums = vec![(0_i64, 0_u32); tree.nodes.len() * choices];
+        let mut sums = vec![(0_i64, 0_i64); tree.nodes.len() * choices];
+        let mut total = 0;
         for &input in rows.inputs {
+            let weight = i64::from(targets.weight(input));
+            total += weight;
             let leaf = tree.leaf_of(rows.columns, input) as usize;
             for cost in targets.of(input) {
                 let (sum, count) = &mut sums[leaf * choices + cost.choice.index()];
-                *sum += i64::from(cost.cost);
-                *count += 1;
+                *sum += weight * i64::from(cost.cost);
+                *count += weight;
             }
         }
         // Children stand behind their parents, so one pass from the back adds them up.
@@ -44,13 +47,14 @@ impl Scores {
                 up.1 += down.1;
             }
         }
+        // What one input counts on average, so that kappa means inputs whatever the weights.
+        let unit = total as f64 / rows.inputs.len().max(1) as f64;
         let mut scores = vec![0.0; sums.len()];
         for node in 0..tree.nodes.len() {
             for choice in 0..choices {
                 let at = node * choices + choice;
-                let (sum, count) = (sums[at].0 as f64 / COST_ONE, f64::from(sums[at].1));
+                let (sum, count) = (sums[at].0 as f64 / COST_ONE / unit, sums[at].1 as f64 / unit);
                 let prior = if node == 0 {
-                    let (sum, count) = (sums[choice].0 as f64 / COST_ONE, f64::from(sums[choice].1));
                     (sum + PRIOR_COUNT * PRIOR_COST) / (count + PRIOR_COUNT)
                 } else {
                     scores[tree.nodes[node].parent as usize * choices + choice]

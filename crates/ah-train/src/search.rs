@@ -8,10 +8,12 @@ use serde::Serialize;
 
 use crate::columns::Columns;
 use crate::error::TrainError;
+use crate::fitted::Fitted;
 use crate::grown::Grown;
 use crate::learners::{Criterion, Kind, Learner, LinfaTrees, Preset, Rows, Soft};
 use crate::scores::Scores;
 use crate::split;
+use crate::table::Table;
 use crate::targets::{COST_ONE, Targets};
 
 /// A learner with all its parameters.
@@ -32,11 +34,17 @@ impl Configuration {
     #[must_use]
     pub fn name(&self) -> String {
         match self {
-            Self::Soft(_) => "soft".to_owned(),
+            Self::Soft(s) => if s.temperatures.is_empty() { "regression" } else { "soft" }.to_owned(),
             Self::Linfa(l) => {
                 format!("linfa ({})", if l.criterion == Criterion::Gini { "gini" } else { "entropy" })
             }
         }
+    }
+
+    /// True where leaves predict scores instead of winners.
+    #[must_use]
+    pub fn is_regression(&self) -> bool {
+        matches!(self, Self::Soft(s) if s.temperatures.is_empty())
     }
 
     /// The depth limit.
@@ -98,6 +106,30 @@ impl Configuration {
         let grown = self.grow(rows, targets)?;
         Ok(self.finish(&grown, rows, targets))
     }
+
+    /// The configurations of `trees` trees that vote: itself, then presets that err differently.
+    #[must_use]
+    pub fn committee(&self, trees: usize) -> Vec<Self> {
+        let others = Preset::COMMITTEE
+            .iter()
+            .cycle()
+            .skip(1)
+            .map(|&preset| Self::Soft(Soft::preset(preset, self.max_depth(), self.min_samples_leaf())));
+        std::iter::once(self.clone()).chain(others).take(trees).collect()
+    }
+}
+
+/// Learns one tree for each configuration.
+///
+/// # Errors
+/// Those of the learners.
+pub fn fit_all(
+    configurations: &[Configuration],
+    rows: &Rows<'_>,
+    targets: &Targets,
+) -> Result<Fitted, TrainError> {
+    let trees = configurations.par_iter().map(|c| c.fit(rows, targets)).collect::<Result<_, _>>()?;
+    Ok(Fitted::new(trees))
 }
 
 /// What to search.
@@ -108,35 +140,45 @@ pub struct Grid {
     pub depths: Vec<usize>,
 }
 
+/// The look-ahead of preset B costs about ten fits: it is tried where inputs × columns are at most this.
+const MAX_FOR_B: usize = 40_000;
+
 impl Grid {
-    /// The configurations of a learner over these depths and leaf sizes.
+    /// The configurations of a learner over these depths and leaf sizes, the preferred first.
     #[must_use]
-    pub fn new(kind: Kind, depths: &[usize], leaves: &[usize]) -> Self {
+    pub fn new(kind: Kind, depths: &[usize], leaves: &[usize], inputs: usize, columns: usize) -> Self {
         let mut depths = depths.to_vec();
         depths.sort_unstable();
         depths.dedup();
         let deepest = depths.last().copied().unwrap_or(1);
-        let growths = leaves.iter().flat_map(|&min_samples_leaf| match kind {
-            Kind::Auto | Kind::Soft => {
-                vec![Configuration::Soft(Soft::preset(Preset::A, deepest, min_samples_leaf))]
+        let growths = leaves.iter().flat_map(|&min_samples_leaf| {
+            let soft = |preset| Configuration::Soft(Soft::preset(preset, deepest, min_samples_leaf));
+            let linfa = |criterion| {
+                Configuration::Linfa(LinfaTrees { criterion, max_depth: deepest, min_samples_leaf })
+            };
+            match kind {
+                Kind::Soft => vec![soft(Preset::C)],
+                Kind::Auto if inputs * columns <= MAX_FOR_B => {
+                    [Preset::C, Preset::A, Preset::B].map(soft).to_vec()
+                }
+                Kind::Auto => [Preset::C, Preset::A].map(soft).to_vec(),
+                Kind::Regression => vec![soft(Preset::Regression)],
+                Kind::Linfa => [Criterion::Gini, Criterion::Entropy].map(linfa).to_vec(),
             }
-            Kind::Linfa => [Criterion::Gini, Criterion::Entropy]
-                .map(|criterion| {
-                    Configuration::Linfa(LinfaTrees { criterion, max_depth: deepest, min_samples_leaf })
-                })
-                .to_vec(),
         });
         Self { growths: growths.collect(), depths }
     }
 }
 
-/// A configuration and its mean log slowdown on held-out folds.
+/// A configuration and what it costs on held-out folds.
 #[derive(Clone, Debug, Serialize)]
 pub struct Scored {
     /// The configuration.
     pub configuration: Configuration,
-    /// Its mean log slowdown.
+    /// The mean log slowdown.
     pub cost: f64,
+    /// The standard error of the difference from the first configuration.
+    pub error: f64,
 }
 
 /// All configurations of the grid, with their cost on the folds.
@@ -146,51 +188,85 @@ pub struct Scored {
 pub fn cross_validate(
     grid: &Grid,
     columns: &Columns,
-    inputs: &[u32],
-    keys: &[String],
+    folds: &Folds,
     targets: &Targets,
-    folds: usize,
-    seed: u64,
 ) -> Result<Vec<Scored>, TrainError> {
-    let fold_of = split::folds(keys, folds, seed);
     let tasks: Vec<(usize, usize)> =
-        (0..grid.growths.len()).flat_map(|g| (0..folds).map(move |f| (g, f))).collect();
+        (0..grid.growths.len()).flat_map(|g| (0..folds.parts.len()).map(move |f| (g, f))).collect();
+    // By growth and fold: for each depth the cost of each held-out input.
     let costs = tasks
         .into_par_iter()
         .map(|(g, fold)| {
-            let part = |inside: bool| -> Vec<u32> {
-                let chosen = inputs.iter().zip(&fold_of).filter(|(_, f)| (**f == fold) == inside);
-                chosen.map(|(i, _)| *i).collect()
-            };
-            let (train, held_out) = (part(false), part(true));
-            let rows = Rows { columns, inputs: &train };
+            let (train, held_out) = &folds.parts[fold];
+            let rows = Rows { columns, inputs: train };
             let grown = grid.growths[g].grow(&rows, targets)?;
-            let cost = |depth: &usize| {
+            let by_depth = |depth: &usize| {
                 let (tree, scores) = grid.growths[g].with_depth(*depth).finish(&grown, &rows, targets);
-                let cost =
-                    |&input: &u32| i64::from(scores.cost(tree.leaf_of(columns, input), targets, input));
-                held_out.iter().map(cost).sum::<i64>()
+                let cost = |&input: &u32| scores.cost(tree.leaf_of(columns, input), targets, input);
+                held_out.iter().map(cost).collect::<Vec<u32>>()
             };
-            Ok((g, grid.depths.iter().map(cost).collect::<Vec<_>>()))
+            Ok(grid.depths.iter().map(by_depth).collect::<Vec<_>>())
         })
         .collect::<Result<Vec<_>, TrainError>>()?;
-    let mut totals = vec![vec![0_i64; grid.depths.len()]; grid.growths.len()];
-    for (g, by_depth) in costs {
-        for (total, cost) in totals[g].iter_mut().zip(by_depth) {
-            *total += cost;
+    let of = |g: usize, depth: usize| {
+        let folds = &costs[g * folds.parts.len()..(g + 1) * folds.parts.len()];
+        folds.iter().flat_map(move |f| f[depth].iter().map(|&c| f64::from(c) / COST_ONE))
+    };
+    let weights: Vec<f64> = folds
+        .parts
+        .iter()
+        .flat_map(|(_, held_out)| held_out)
+        .map(|&i| f64::from(targets.weight(i)))
+        .collect();
+    let total: f64 = weights.iter().sum();
+    let deepest = grid.depths.len() - 1;
+    let score = |g: usize, depth: usize| {
+        let cost = of(g, depth).zip(&weights).map(|(c, w)| c * w).sum::<f64>() / total;
+        let first = of(0, deepest).zip(&weights).map(|(c, w)| c * w).sum::<f64>() / total;
+        let pairs = of(g, depth).zip(of(0, deepest)).zip(&weights);
+        let squares: f64 = pairs.map(|((a, b), w)| (w * (a - b - (cost - first))).powi(2)).sum();
+        Scored {
+            configuration: grid.growths[g].with_depth(grid.depths[depth]),
+            cost,
+            error: squares.sqrt() / total,
         }
-    }
-    let scored = grid.growths.iter().zip(totals).flat_map(|(growth, totals)| {
-        grid.depths.iter().zip(totals).map(|(&depth, total)| Scored {
-            configuration: growth.with_depth(depth),
-            cost: total as f64 / COST_ONE / inputs.len() as f64,
-        })
-    });
-    Ok(scored.collect())
+    };
+    let configurations = (0..grid.growths.len()).flat_map(|g| (0..grid.depths.len()).map(move |d| (g, d)));
+    Ok(configurations.map(|(g, d)| score(g, d)).collect())
 }
 
-/// The cheapest; of equals the first, which has the smaller tree.
+/// The first configuration at its greatest depth, unless another is better by one standard error;
+/// one that looks ahead must be better by 1.96, as it is slower to learn. The cheapest alone would
+/// follow the noise of the folds: on pad_mm it took depth 6, with twice the loss under the promise.
 #[must_use]
 pub fn best(scored: &[Scored]) -> Option<&Scored> {
-    scored.iter().min_by(|a, b| a.cost.total_cmp(&b.cost))
+    let looks_ahead = |s: &Scored| matches!(&s.configuration, Configuration::Soft(soft) if soft.look > 0);
+    // Against itself the first has no error.
+    let first = scored.iter().find(|s| s.error == 0.0)?;
+    let better = |s: &&Scored| s.cost + if looks_ahead(s) { 1.96 } else { 1.0 } * s.error < first.cost;
+    Some(scored.iter().filter(better).min_by(|a, b| a.cost.total_cmp(&b.cost)).unwrap_or(first))
+}
+
+/// Training inputs cut into folds: (the others, the fold).
+pub struct Folds {
+    /// Each part ascending.
+    pub parts: Vec<(Vec<u32>, Vec<u32>)>,
+}
+
+impl Folds {
+    /// `count` folds of `inputs` by their keys; what stands in a further log alone is in no fold,
+    /// and so always learned from.
+    #[must_use]
+    pub fn new(table: &Table, inputs: &[u32], keys: &[String], count: usize, seed: u64) -> Self {
+        let fold_of = split::folds(keys, count, seed);
+        let part = |fold: usize| {
+            let (mut others, mut held_out) = (Vec::new(), Vec::new());
+            for (&input, &of) in inputs.iter().zip(&fold_of) {
+                let inside = of == fold && !table.inputs[input as usize].further;
+                if inside { held_out.push(input) } else { others.push(input) }
+            }
+            (others, held_out)
+        };
+        Self { parts: (0..count).map(part).collect() }
+    }
 }

@@ -55,9 +55,10 @@ pub fn keys(
 }
 
 /// Splits `rows` into (training, test); about `share` of the keys go to the test part.
+/// Splits for different purposes are independent.
 #[must_use]
-pub fn hold_out(rows: &[u32], keys: &[String], share: f64, seed: u64) -> (Vec<u32>, Vec<u32>) {
-    let fractions = fractions(keys, seed, "test");
+pub fn hold_out(rows: &[u32], keys: &[String], share: f64, seed: u64, purpose: &str) -> (Vec<u32>, Vec<u32>) {
+    let fractions = fractions(keys, seed, purpose);
     let mut parts = (Vec::new(), Vec::new());
     for (&row, fraction) in rows.iter().zip(fractions) {
         if fraction < share { parts.1.push(row) } else { parts.0.push(row) }

@@ -16,6 +16,12 @@ pub struct Cell {
     pub time: f64,
     /// `ln(time / best time of this input)`, at least 0; infinite where the choice failed.
     pub log_slowdown: f64,
+    /// Least and greatest feedback: what repeating the measurement gave.
+    pub interval: (f64, f64),
+    /// Measurements; copies of one count once.
+    pub samples: u32,
+    /// True where the interval overlaps the winner's: the measurements cannot tell the two apart.
+    pub ties_winner: bool,
 }
 
 /// One input with its measured cells.
@@ -27,6 +33,10 @@ pub struct Input {
     pub values: Box<[Value]>,
     /// The least median, in milliseconds; infinite where every choice failed.
     pub best: f64,
+    /// How much it counts, in learning and in judging.
+    pub weight: f64,
+    /// Only learned from, never held out: it stands in a further log alone.
+    pub further: bool,
     cells: std::ops::Range<u32>,
 }
 
@@ -38,13 +48,44 @@ pub struct Table {
     /// Sorted by text.
     pub inputs: Vec<Input>,
     cells: Vec<Cell>,
+    /// Cells whose samples are copies of one measurement.
+    pub copies: usize,
+    /// Cells that the filter left out.
+    pub filtered: usize,
+}
+
+/// Which cells count: the policies of PyTorch's trainers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CellFilter {
+    /// Measurements, at least.
+    pub min_samples: Option<u32>,
+    /// Standard deviation over mean, at most.
+    pub max_relative_deviation: Option<f64>,
+}
+
+impl CellFilter {
+    fn keeps(&self, feedback: &[f64]) -> bool {
+        if self.min_samples.is_some_and(|least| feedback.len() < least as usize) {
+            return false;
+        }
+        let Some(most) = self.max_relative_deviation else { return true };
+        let n = feedback.len() as f64;
+        let mean = feedback.iter().sum::<f64>() / n;
+        if feedback.len() < 2 || !mean.is_finite() {
+            return true;
+        }
+        let variance = feedback.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        variance.sqrt() / mean <= most
+    }
 }
 
 impl Table {
-    /// The medians of a log.
+    /// The medians of a log. `weights` says what an input counts by the file that it first stood in:
+    /// (inputs up to here, weight, whether it is only learned from).
     #[must_use]
-    pub fn new(log: Log) -> Self {
+    pub fn new(log: Log, weights: &[(u64, f64, bool)], filter: &CellFilter) -> Self {
         let Log { choices, inputs: logged, mut samples, .. } = log;
+        let (mut copies, mut filtered) = (0, 0);
         let mut order: Vec<u32> = (0_u32..).take(logged.len()).collect();
         order.sort_unstable_by(|&a, &b| logged[a as usize].text.cmp(&logged[b as usize].text));
         let mut rank = vec![0_u32; order.len()];
@@ -67,18 +108,42 @@ impl Table {
             for cell in row.chunk_by(|a, b| a.choice == b.choice) {
                 feedback.clear();
                 feedback.extend(cell.iter().map(|s| s.feedback));
-                let time = median(&feedback).unwrap_or(f64::INFINITY);
-                cells.push(Cell { choice: cell[0].choice, time, log_slowdown: 0.0 });
+                if !filter.keeps(&feedback) {
+                    filtered += 1;
+                    continue;
+                }
+                let interval = (feedback[0], feedback[feedback.len() - 1]);
+                // Sorted: equal ends mean that all are equal.
+                let copied = feedback.len() > 1 && interval.0 == interval.1;
+                copies += usize::from(copied && interval.0.is_finite());
+                cells.push(Cell {
+                    choice: cell[0].choice,
+                    time: median(&feedback).unwrap_or(f64::INFINITY),
+                    log_slowdown: 0.0,
+                    interval,
+                    samples: if copied { 1 } else { index(feedback.len()) },
+                    ties_winner: false,
+                });
             }
             let best = cells[start..].iter().map(|c| c.time).fold(f64::INFINITY, f64::min);
+            let winner = cells[start..].iter().find(|c| c.time == best).map_or(best, |c| c.interval.1);
             for cell in &mut cells[start..] {
-                cell.log_slowdown =
-                    if cell.time.is_finite() { (cell.time / best).ln() } else { f64::INFINITY };
+                let usable = cell.time.is_finite();
+                cell.log_slowdown = if usable { (cell.time / best).ln() } else { f64::INFINITY };
+                cell.ties_winner = usable && cell.interval.0 <= winner;
             }
             let range = index(start)..index(cells.len());
-            inputs.push(Input { text: input.text, values: input.values, best, cells: range });
+            let part = weights.iter().find(|w| u64::from(row[0].input) < w.0);
+            inputs.push(Input {
+                text: input.text,
+                values: input.values,
+                best,
+                weight: part.map_or(1.0, |p| p.1),
+                further: part.is_some_and(|p| p.2),
+                cells: range,
+            });
         }
-        Self { choices, inputs, cells }
+        Self { choices, inputs, cells, copies, filtered }
     }
 
     /// The measured cells of an input, by choice.
@@ -130,10 +195,11 @@ impl Table {
         let mut total = vec![0.0; self.choices.len()];
         for &input in inputs {
             let input = input as usize;
+            let weight = self.inputs[input].weight;
             // Every choice pays the worst time; those that were measured get the difference back.
             let worst = self.fallback_price(input, ChoiceId(u32::MAX));
             for cell in self.cells(input).iter().filter(|c| c.time.is_finite()) {
-                total[cell.choice.index()] += cell.log_slowdown - worst;
+                total[cell.choice.index()] += weight * (cell.log_slowdown - worst);
             }
         }
         let best = (0..total.len()).min_by(|&a, &b| total[a].total_cmp(&total[b]))?;

@@ -28,17 +28,24 @@ pub struct Targets {
     choices: usize,
     offsets: Vec<u32>,
     costs: Vec<Cost>,
+    /// Whole numbers from 1 on, so that weighted sums stay exact.
+    weights: Vec<u32>,
 }
 
 impl Targets {
-    /// The costs of a table with this fallback.
+    /// The costs of a table with this fallback, for the choices that `keep` holds for.
     #[must_use]
-    pub fn new(table: &Table, fallback: ChoiceId) -> Self {
-        let mut targets = Self { choices: table.choices.len(), offsets: vec![0], costs: Vec::new() };
+    pub fn new(table: &Table, fallback: ChoiceId, keep: impl Fn(ChoiceId) -> bool) -> Self {
+        let mut targets = Self {
+            choices: table.choices.len(),
+            offsets: vec![0],
+            costs: Vec::new(),
+            weights: whole(&table.inputs.iter().map(|i| i.weight).collect::<Vec<_>>()),
+        };
         for input in 0..table.inputs.len() {
             if table.is_usable(input) {
                 let failed = quantised(table.fallback_price(input, fallback));
-                targets.costs.extend(table.cells(input).iter().map(|c| {
+                targets.costs.extend(table.cells(input).iter().filter(|c| keep(c.choice)).map(|c| {
                     let usable = c.log_slowdown.is_finite();
                     let cost = if usable { quantised(c.log_slowdown) } else { failed };
                     Cost { choice: c.choice, cost, usable }
@@ -53,7 +60,8 @@ impl Targets {
     #[must_use]
     pub fn from_winners(winners: &[usize]) -> Self {
         let choices = winners.iter().max().map_or(0, |w| w + 1);
-        let mut targets = Self { choices, offsets: vec![0], costs: Vec::new() };
+        let mut targets =
+            Self { choices, offsets: vec![0], costs: Vec::new(), weights: vec![1; winners.len()] };
         for &winner in winners {
             targets.costs.extend((0..choices).map(|c| Cost {
                 choice: ChoiceId(c as u32),
@@ -63,6 +71,12 @@ impl Targets {
             targets.offsets.push(targets.costs.len() as u32);
         }
         targets
+    }
+
+    /// How much an input counts.
+    #[must_use]
+    pub fn weight(&self, input: u32) -> u32 {
+        self.weights[input as usize]
     }
 
     /// The number of choices.
@@ -83,6 +97,17 @@ impl Targets {
     pub fn winner(&self, input: u32) -> Option<ChoiceId> {
         self.of(input).iter().filter(|c| c.usable).min_by_key(|c| c.cost).map(|c| c.choice)
     }
+}
+
+/// The largest ratio of two weights; beyond it an input counts as if it were at it.
+const MAX_WEIGHT: f64 = 4096.0;
+
+/// Weights as whole numbers, the least of them 1 (all 1 where they are equal).
+fn whole(weights: &[f64]) -> Vec<u32> {
+    let (least, most) = weights.iter().fold((f64::INFINITY, 0.0_f64), |(a, b), &w| (a.min(w), b.max(w)));
+    // Ratios that are not whole need a finer unit; 16 steps for the lightest input are enough.
+    let unit = if most <= least { least } else { (least / 16.0).max(most / MAX_WEIGHT) };
+    weights.iter().map(|w| ((w / unit).round() as u32).max(1)).collect()
 }
 
 fn quantised(log_slowdown: f64) -> u32 {

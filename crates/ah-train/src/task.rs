@@ -1,13 +1,18 @@
 //! What is learned, made ready: the log as a table, its features as columns, its fallback, and
 //! which inputs can be learned from.
 
+use std::path::PathBuf;
+
 use ah_types::log::{Dirt, ReadOptions, Source};
 use ah_types::model::Precondition;
-use ah_types::{ChoiceId, Features, Optimization, expr, log};
+use ah_types::{ChoiceId, Context, Features, Optimization, expr, log};
 
 use crate::columns::{Built, Columns};
 use crate::error::TrainError;
-use crate::params::Params;
+use crate::input_weights;
+use crate::learners::Kind;
+use crate::params::{MAX_DEPTH, Params};
+use crate::policy::Policy;
 use crate::table::Table;
 use crate::targets::Targets;
 
@@ -45,40 +50,42 @@ impl Task {
     ///
     /// # Errors
     /// [`TrainError`] where a log, the optimization or a name is not what it should be.
-    pub fn read(params: &Params) -> Result<Self, TrainError> {
+    pub fn read(params: &Params, policy: Option<&dyn Policy>) -> Result<Self, TrainError> {
         let options = ReadOptions { skip_bad_rows: params.skip_bad_rows, max_rows: params.nrows };
-        let mut log = log::read_with(&params.logs, options)?;
+        let further = params.also_train.iter().map(|l| &l.path);
+        let paths: Vec<&PathBuf> = params.logs.iter().chain(further).collect();
+        let mut log = log::read_with(&paths, options)?;
         let mut warnings = dirt(&log.dirt);
         let optimization = match &params.optimization {
             Some(path) => Optimization::read(path)?,
             None => Optimization::built_in(&log.metadata.name)?,
         };
-        let (derived, left_out) = optimization.derived_for(&log.schema);
-        if !left_out.is_empty() {
+        check(&optimization)?;
+        let policy = policy.unwrap_or(&optimization.training);
+        let features = features(&optimization, policy, &log, &mut warnings)?;
+        let (metadata, sources) = (log.metadata.clone(), std::mem::take(&mut log.sources));
+        let mut table = Table::new(log, &weights(params, &sources), &policy.cell_filter());
+        if table.copies > 0 {
             warnings.push(format!(
-                "derived features left out, as the log lacks what they use: {}",
-                left_out.join(", ")
+                "{} cells repeat one and the same time; their repetitions count once",
+                table.copies
             ));
         }
-        // The optimization knows units and which features are whole numbers; the log does not.
-        let described = log.schema.features().iter().map(|f| {
-            let known =
-                optimization.features.iter().find(|known| known.name == f.name && known.kind == f.kind);
-            known.unwrap_or(f).clone()
-        });
-        let schema = ah_types::Schema::new(described).unwrap_or_else(|_| log.schema.clone());
-        let features = Features::new(schema, &derived).map_err(|source| TrainError::Derived {
-            optimization: optimization.name.clone(),
-            source: Box::new(source),
-        })?;
-        let (metadata, sources) = (log.metadata.clone(), std::mem::take(&mut log.sources));
-        let table = Table::new(log);
+        if table.filtered > 0 {
+            warnings.push(format!("{} cells left out by the filter of the training policy", table.filtered));
+        }
+        if let Some(path) = &params.weights {
+            warnings.extend(input_weights::read(path, &mut table)?);
+        }
         let Built { columns, undefined, categories } = Columns::build(&table, &features, MAX_BINS);
 
-        let named_fallback = named_fallback(params, &optimization, &table)?;
+        let default_choice = params.fallback.clone().map(|f| ("--fallback", f));
+        let default_choice =
+            default_choice.or_else(|| policy.default_choice().map(|c| ("default_choice", c)));
+        let named_fallback = named_fallback(default_choice, &optimization, &table)?;
         let precondition = precondition(&optimization, &metadata, &features, &table, &mut warnings)?;
         let usable = usable(&table, &features, &undefined, &mut warnings);
-        let usable = filtered(usable, &optimization, &features, &table, &mut warnings)?;
+        let usable = filtered(usable, &optimization, policy, &features, &table, &mut warnings)?;
         Ok(Self {
             optimization,
             metadata,
@@ -101,19 +108,82 @@ impl Task {
     }
 
     /// The fallback when learning from these inputs.
-    ///
-    /// # Panics
-    /// Never: a table has at least one choice.
     #[must_use]
     pub fn fallback(&self, inputs: &[u32]) -> ChoiceId {
         self.named_fallback.or_else(|| self.table.best_single(inputs)).unwrap_or(ChoiceId(0))
     }
 
-    /// The costs of all inputs with this fallback.
+    /// The costs of all inputs with this fallback, for the choices of `portfolio` (empty: all).
     #[must_use]
-    pub fn targets(&self, fallback: ChoiceId) -> Targets {
-        Targets::new(&self.table, fallback)
+    pub fn targets(&self, fallback: ChoiceId, portfolio: &[ChoiceId]) -> Targets {
+        Targets::new(&self.table, fallback, |c| portfolio.is_empty() || portfolio.contains(&c))
     }
+}
+
+/// The fields of the policy that no type can check.
+fn check(optimization: &Optimization) -> Result<(), TrainError> {
+    let wrong = |reason: &str| {
+        Err(TrainError::Expression {
+            optimization: optimization.name.clone(),
+            what: "training",
+            reason: reason.to_owned(),
+        })
+    };
+    let policy = &optimization.training;
+    let share = |x: Option<f64>| x.is_none_or(|x| x > 0.0 && x < 1.0);
+    if policy.learner.as_deref().is_some_and(|l| Kind::from_name(l).is_none()) {
+        return wrong("learner: expected auto, soft, linfa or regression");
+    }
+    if !share(policy.test_share) || !share(policy.validation_share) || !share(policy.allowed_wrong_share) {
+        return wrong(
+            "test_share, validation_share and allowed_wrong_share: expected shares above 0 and below 1",
+        );
+    }
+    if policy.max_depth.iter().any(|d| !(1..=MAX_DEPTH).contains(d)) {
+        return wrong("max_depth: expected numbers from 1 to 64");
+    }
+    if policy.min_samples_leaf.iter().any(|l| !(*l > 0.0 && l.is_finite())) {
+        return wrong("min_samples_leaf: expected numbers above 0");
+    }
+    Ok(())
+}
+
+fn features(
+    optimization: &Optimization,
+    policy: &dyn Policy,
+    log: &log::Log,
+    warnings: &mut Vec<String>,
+) -> Result<Features, TrainError> {
+    let (mut derived, left_out) = optimization.derived_for(&log.schema);
+    if !left_out.is_empty() {
+        warnings.push(format!(
+            "derived features left out, as the log lacks what they use: {}",
+            left_out.join(", ")
+        ));
+    }
+    derived.extend(policy.derived());
+    // The optimization knows units and which features are whole numbers; the log does not.
+    let described = log.schema.features().iter().map(|f| {
+        let known = optimization.features.iter().find(|known| known.name == f.name && known.kind == f.kind);
+        known.unwrap_or(f).clone()
+    });
+    let schema = ah_types::Schema::new(described).unwrap_or_else(|_| log.schema.clone());
+    Features::new(schema, &derived).map_err(|source| TrainError::Derived {
+        optimization: optimization.name.clone(),
+        source: Box::new(source),
+    })
+}
+
+/// For [`Table::new`]: the inputs that first stood in the logs, then in each further one.
+fn weights(params: &Params, sources: &[Source]) -> Vec<(u64, f64, bool)> {
+    let (main, further) = sources.split_at(params.logs.len().min(sources.len()));
+    let mut end = main.iter().map(|s| s.new_inputs).sum();
+    let mut parts = vec![(end, 1.0, false)];
+    for (source, &weight) in further.iter().zip(&params.also_train_weights) {
+        end += source.new_inputs;
+        parts.push((end, weight, true));
+    }
+    parts
 }
 
 fn dirt(dirt: &Dirt) -> Vec<String> {
@@ -122,11 +192,8 @@ fn dirt(dirt: &Dirt) -> Vec<String> {
         warnings.push(format!("{} blank lines passed over", dirt.blank_lines));
     }
     if dirt.bad_rows > 0 {
-        warnings.push(format!(
-            "{} malformed rows passed over, among them: {}",
-            dirt.bad_rows,
-            dirt.examples.join("; ")
-        ));
+        let examples = dirt.examples.join("; ");
+        warnings.push(format!("{} malformed rows passed over, among them: {examples}", dirt.bad_rows));
     }
     for path in &dirt.unterminated {
         warnings.push(format!(
@@ -138,15 +205,15 @@ fn dirt(dirt: &Dirt) -> Vec<String> {
 }
 
 fn named_fallback(
-    params: &Params,
+    asked: Option<(&'static str, String)>,
     optimization: &Optimization,
     table: &Table,
 ) -> Result<Option<ChoiceId>, TrainError> {
-    let name = params.fallback.as_deref().or_else(|| optimization.fallback_among(&table.choices));
-    let Some(name) = name else { return Ok(None) };
-    table.choice_id(name).map(Some).ok_or_else(|| TrainError::UnknownChoice {
-        flag: "--fallback",
-        choice: name.to_owned(),
+    let known = || optimization.fallback_among(&table.choices).map(|f| ("fallback", f.to_owned()));
+    let Some((flag, name)) = asked.or_else(known) else { return Ok(None) };
+    table.choice_id(&name).map(Some).ok_or_else(|| TrainError::UnknownChoice {
+        flag,
+        choice: name,
         known: table.choices.clone(),
     })
 }
@@ -214,20 +281,27 @@ fn usable(
     (0..table.inputs.len() as u32).filter(|i| table.is_usable(*i as usize)).filter(defined).collect()
 }
 
-/// The inputs that the optimization's row filter keeps.
+/// The inputs that the row filter and the policy keep.
 fn filtered(
     mut usable: Vec<u32>,
     optimization: &Optimization,
+    policy: &dyn Policy,
     features: &Features,
     table: &Table,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<u32>, TrainError> {
-    let Some(text) = &optimization.training.row_filter else { return Ok(usable) };
-    let typed = resolve(optimization, "row_filter", text, features)?;
     let before = usable.len();
-    usable.retain(|&i| typed.eval_bool(&features.row(&*table.inputs[i as usize].values)) == Some(true));
+    if let Some(text) = &optimization.training.row_filter {
+        let typed = resolve(optimization, "row_filter", text, features)?;
+        usable.retain(|&i| typed.eval_bool(&features.row(&*table.inputs[i as usize].values)) == Some(true));
+    }
+    let names = features.base().features();
+    usable.retain(|&i| {
+        let values = table.inputs[i as usize].values.iter().cloned();
+        policy.keeps(&names.iter().map(|f| f.name.as_str()).zip(values).collect::<Context>())
+    });
     if usable.len() < before {
-        warnings.push(format!("{} inputs left out by the row filter {text}", before - usable.len()));
+        warnings.push(format!("{} inputs left out by the row filter", before - usable.len()));
     }
     Ok(usable)
 }

@@ -1,26 +1,26 @@
 //! One training: label → split → search → fit → evaluate → fit again on everything.
 //!
-//! Two models are learned with the same parameters. One sees only the training part and is
+//! Two heuristics are learned with the same parameters. One sees only the training part and is
 //! judged on the held-out test part: its figures stand in the table and in the record. The
 //! other sees all inputs and is what ships: a quarter more data, and never judged on what it saw.
 
-use ah_types::model::{LogRecord, Provenance};
-use ah_types::{ChoiceId, Model};
-use serde_json::json;
+use ah_types::model::Provenance;
+use ah_types::{ChoiceId, Model, Tree};
 
+use crate::calibrate::Asked;
+use crate::confidence;
 use crate::error::TrainError;
-use crate::evaluate::{self, DEFAULT_MAX_SLOWDOWN, Metrics};
-use crate::learners::Rows;
-use crate::leaves;
+use crate::evaluate::{self, Metrics};
+use crate::leaves::RankingPolicy;
 use crate::params::Params;
-use crate::search::{self, Configuration, Grid, Scored};
+use crate::policy::Policy;
+use crate::portfolio::{self, Portfolio};
+use crate::promise::{Learned, Plan};
+use crate::record;
+use crate::search::{self, Configuration, Folds, Grid, Scored};
 use crate::split::{self, SplitBy};
 use crate::task::Task;
 
-/// The share of the inputs that is held out for the test.
-const TEST_SHARE: f64 = 0.2;
-/// Folds of the search.
-const FOLDS: usize = 5;
 /// Fewer inputs than this cannot be split into a test part and folds.
 const MIN_INPUTS: usize = 10;
 
@@ -28,11 +28,13 @@ const MIN_INPUTS: usize = 10;
 pub struct Trained {
     /// Learned from all inputs; what ships.
     pub model: Model,
-    /// What was chosen.
-    pub configuration: Configuration,
+    /// What was chosen, one for each tree.
+    pub configurations: Vec<Configuration>,
     /// All that was tried.
     pub search: Vec<Scored>,
-    /// The figures of the model that was learned from the training part, on the test part.
+    /// The choices that were kept, where that was asked for.
+    pub portfolio: Option<Portfolio>,
+    /// The figures of the heuristic that was learned from the training part, on the test part.
     pub held_out: HeldOut,
     /// What to tell the user, in sentences.
     pub warnings: Vec<String>,
@@ -42,52 +44,75 @@ pub struct Trained {
 pub struct HeldOut {
     /// Inputs learned from.
     pub train_inputs: usize,
-    /// Leaves of the model that is judged.
+    /// Leaves of the heuristic that is judged.
     pub leaves: usize,
-    /// Depth of the model that is judged.
+    /// Depth of the heuristic that is judged.
     pub depth: usize,
-    /// The model.
+    /// What was held out together.
+    pub split: SplitBy,
+    /// With what is promised or declined baked in.
     pub model: Metrics,
+    /// The same heuristic, always deciding.
+    pub always: Metrics,
+    /// The same parameters under the easier split by input, where whole dimensions are held out.
+    pub by_input: Option<Metrics>,
     /// Always taking the fallback.
-    pub fallback: Metrics,
+    pub fallback: (String, Metrics),
     /// Always taking the choice that is best on the training part.
-    pub best_single: Metrics,
-    /// The fallback's name.
-    pub fallback_name: String,
-    /// That choice's name.
-    pub best_single_name: String,
+    pub best_single: (String, Metrics),
 }
 
-/// Learns from the logs of `params`.
+/// Learns from the logs of `params` by the policy of their optimization.
 ///
 /// # Errors
 /// [`TrainError`], one sentence each.
 pub fn train(params: &Params) -> Result<Trained, TrainError> {
-    let mut task = Task::read(params)?;
+    train_with(params, None)
+}
+
+/// [`train`] by a policy in code.
+///
+/// # Errors
+/// As [`train`].
+pub fn train_with(params: &Params, policy: Option<&dyn Policy>) -> Result<Trained, TrainError> {
+    let mut task = Task::read(params, policy)?;
+    let optimization = task.optimization.clone();
+    let policy = policy.unwrap_or(&optimization.training);
     enough(&task)?;
-    let dimensions = &task.optimization.training.dimensions;
-    let keys = split::keys(&task.table, &task.features, dimensions, params.test_split, &task.usable);
-    let (training, test) = split::hold_out(&task.usable, &keys, TEST_SHARE, params.seed);
-    if test.is_empty() || training.len() < FOLDS {
-        return Err(too_few(task.usable.len()));
+    let (training, test) = hold_out(&task, params, policy, params.test_split)?;
+
+    let portfolio =
+        params.max_choices.map(|n| portfolio::choose(&task.table, &training, task.fallback(&training), n));
+    let ranking = ranking(params, policy, &task, portfolio.as_ref())?;
+    let (configurations, scored) = search(&task, params, policy, &ranking, &training)?;
+    let plan = Plan {
+        task: &task,
+        configurations: &configurations,
+        ranking: &ranking,
+        asked: params.max_risk.map(|target| Asked {
+            target,
+            limit: params.max_slowdown,
+            mode: params.promise,
+        }),
+        seed: params.seed,
+    };
+
+    let (judged, shipped) = rayon::join(|| plan.learn(&training), || plan.learn(&task.usable));
+    let (judged, shipped) = (judged?, shipped?);
+    let held_out = judge(&plan, params, policy, &judged, &training, &test)?;
+    let mut model = model(&plan, params, policy, &shipped, shipped.threshold, &task.usable)?;
+    model.promise = shipped.promise();
+    let mut warnings = Vec::new();
+    if plan.asked.is_some() && shipped.calibrated.is_none() {
+        warnings.push(format!(
+            "no promise possible: at least {} inputs are needed, found {}; only choices whose estimated risk is at most the target are taken",
+            plan.min_inputs(&task.usable),
+            task.usable.len(),
+        ));
     }
-
-    let fallback = task.fallback(&training);
-    let targets = task.targets(fallback);
-    let grid = grid(params, &task, training.len());
-    let keys = split::keys(&task.table, &task.features, &[], SplitBy::Input, &training);
-    let scored =
-        search::cross_validate(&grid, &task.columns, &training, &keys, &targets, FOLDS, params.seed)?;
-    let Some(best) = search::best(&scored) else { return Err(too_few(task.usable.len())) };
-    let configuration = best.configuration.clone();
-
-    let judged = fit(&task, params, &configuration, &training, fallback)?;
-    let held_out = judge(&task, &judged, &training, &test, fallback);
-    let fallback = task.fallback(&task.usable);
-    let mut model = fit(&task, params, &configuration, &task.usable, fallback)?;
-    model.provenance = record(&task, params, &configuration, best.cost, &held_out);
-    let warnings = std::mem::take(&mut task.warnings);
-    Ok(Trained { model, configuration, search: scored, held_out, warnings })
+    model.provenance = record::provenance(&plan, params, &scored, &held_out, portfolio.as_ref());
+    task.warnings.extend(warnings);
+    Ok(Trained { model, configurations, search: scored, portfolio, held_out, warnings: task.warnings })
 }
 
 fn enough(task: &Task) -> Result<(), TrainError> {
@@ -110,38 +135,88 @@ fn too_few(inputs: usize) -> TrainError {
     }
 }
 
-fn grid(params: &Params, task: &Task, inputs: usize) -> Grid {
-    let or = |given: Option<usize>, policy: &[usize], default: &[usize]| match given {
-        Some(x) => vec![x],
-        None if !policy.is_empty() => policy.to_vec(),
-        None => default.to_vec(),
-    };
-    let policy = &task.optimization.training;
-    let depths = match params.max_depth {
-        // A limit, not a demand: less deep trees are searched too.
-        Some(limit) => [2, 3, 4, 5, 6, limit].into_iter().filter(|d| *d <= limit).collect(),
-        None => or(None, &policy.max_depth, &[2, 4, 6, 8]),
-    };
-    let mut leaves = or(params.min_samples_leaf, &policy.min_samples_leaf, &[3, 8]);
-    leaves.retain(|l| params.min_samples_leaf.is_some() || *l * 4 <= inputs);
-    if leaves.is_empty() {
-        leaves.push(1);
-    }
-    Grid::new(params.learner, &depths, &leaves)
-}
-
-/// The model that `configuration` learns from these inputs.
-fn fit(
+/// (training part, test part); what stands in a further log alone is only learned from.
+fn hold_out(
     task: &Task,
     params: &Params,
-    configuration: &Configuration,
+    policy: &dyn Policy,
+    by: SplitBy,
+) -> Result<(Vec<u32>, Vec<u32>), TrainError> {
+    let dimensions = &task.optimization.training.dimensions;
+    let keys = split::keys(&task.table, &task.features, dimensions, by, &task.usable);
+    let (mut training, mut test) =
+        split::hold_out(&task.usable, &keys, policy.test_share(), params.seed, "test");
+    let further = |i: &u32| task.table.inputs[*i as usize].further;
+    training.extend(test.iter().filter(|i| further(i)));
+    training.sort_unstable();
+    test.retain(|i| !further(i));
+    if test.is_empty() || training.len() < policy.folds() {
+        return Err(too_few(task.usable.len()));
+    }
+    Ok((training, test))
+}
+
+fn ranking(
+    params: &Params,
+    policy: &dyn Policy,
+    task: &Task,
+    portfolio: Option<&Portfolio>,
+) -> Result<RankingPolicy, TrainError> {
+    let mut always = Vec::new();
+    if params.ranking.is_some() {
+        for name in policy.always_included() {
+            always.extend(task.table.choice_id(&name));
+        }
+    }
+    Ok(RankingPolicy {
+        portfolio: portfolio.map(|p| p.choices.clone()).unwrap_or_default(),
+        at_least: params.ranking.unwrap_or_default(),
+        always,
+    })
+}
+
+/// The configurations that cross-validation within the training part prefers, one for each tree.
+fn search(
+    task: &Task,
+    params: &Params,
+    policy: &dyn Policy,
+    ranking: &RankingPolicy,
+    training: &[u32],
+) -> Result<(Vec<Configuration>, Vec<Scored>), TrainError> {
+    let kind = params.learner.or_else(|| policy.learner()).unwrap_or(crate::learners::Kind::Auto);
+    let mut depths = policy.max_depths();
+    if let Some(limit) = params.max_depth {
+        // A limit, not a demand: less deep trees are searched too.
+        depths.retain(|d| *d < limit);
+        depths.push(limit);
+    }
+    let leaves =
+        params.min_samples_leaf.map_or_else(|| policy.min_samples_leaves(training.len()), |l| vec![l]);
+    let grid = Grid::new(kind, &depths, &leaves, training.len(), task.columns.all().len());
+    let targets = task.targets(task.fallback(training), &ranking.portfolio);
+    let keys = split::keys(&task.table, &task.features, &[], SplitBy::Input, training);
+    let folds = Folds::new(&task.table, training, &keys, policy.folds(), params.seed);
+    let scored = search::cross_validate(&grid, &task.columns, &folds, &targets)?;
+    let best = search::best(&scored).ok_or_else(|| too_few(task.usable.len()))?;
+    Ok((best.configuration.committee(params.trees), scored))
+}
+
+/// The model of what was learned, with choices up to `threshold` allowed.
+fn model(
+    plan: &Plan<'_>,
+    params: &Params,
+    policy: &dyn Policy,
+    learned: &Learned,
+    threshold: f64,
     inputs: &[u32],
-    fallback: ChoiceId,
 ) -> Result<Model, TrainError> {
-    let targets = task.targets(fallback);
-    let rows = Rows { columns: &task.columns, inputs };
-    let (tree, scores) = configuration.fit(&rows, &targets)?;
-    let tree = leaves::with_leaves(&tree, &scores, &task.columns, &task.table, inputs, fallback);
+    let task = plan.task;
+    let mut trees = plan.trees(learned, threshold);
+    decline_unsafe(&mut trees, policy);
+    if let Some(share) = policy.allowed_wrong_share() {
+        let least = confidence::threshold(plan, learned.fallback, inputs, share)?;
+        confidence::decline(&mut trees, &plan.configurations[0], least);
+    }
     Ok(Model {
         heuristic: params.heuristic_name.clone(),
         optimization: task.optimization.name.clone(),
@@ -152,56 +227,63 @@ fn fit(
         shared_memory: task.metadata.shared_memory,
         device_capa: task.metadata.device_capa,
         choices: task.table.choices.clone(),
-        fallback: Some(fallback),
-        trees: vec![tree],
+        fallback: Some(learned.fallback),
+        trees,
         promise: None,
         provenance: Provenance::default(),
     })
 }
 
-fn judge(task: &Task, model: &Model, training: &[u32], test: &[u32], fallback: ChoiceId) -> HeldOut {
-    let slots: Vec<Option<usize>> = (0..task.features.base().len()).map(Some).collect();
-    let judged = evaluate::decide(model, &task.table, test, &slots);
-    let single = task.table.best_single(training).unwrap_or(fallback);
-    let always = |choice| evaluate::always(&task.table, test, choice, fallback, DEFAULT_MAX_SLOWDOWN);
-    HeldOut {
-        train_inputs: training.len(),
-        leaves: model.trees[0].leaves().count(),
-        depth: model.trees[0].depth(),
-        model: evaluate::metrics(&task.table, &judged, fallback, DEFAULT_MAX_SLOWDOWN),
-        fallback: always(fallback),
-        best_single: always(single),
-        fallback_name: task.table.choices[fallback.index()].clone(),
-        best_single_name: task.table.choices[single.index()].clone(),
+fn decline_unsafe(trees: &mut [Tree], policy: &dyn Policy) {
+    for node in trees.iter_mut().flat_map(|t| &mut t.nodes) {
+        if let ah_types::Node::Leaf(leaf) = node
+            && policy.is_unsafe_leaf(leaf)
+        {
+            leaf.unsure = Some(ah_types::tree::LeafUnsure::Unsafe);
+        }
     }
 }
 
-/// Enough to learn the model again, and what it is worth.
-fn record(
-    task: &Task,
+fn judge(
+    plan: &Plan<'_>,
     params: &Params,
-    configuration: &Configuration,
-    cost: f64,
-    held_out: &HeldOut,
-) -> Provenance {
-    let object = |value: serde_json::Value| value.as_object().cloned().unwrap_or_default();
-    let logs = task.sources.iter().map(|s| LogRecord {
-        file: s.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        blake3: s.hash.clone(),
-        rows: s.rows,
-    });
-    Provenance {
-        tool: concat!("ah-train ", env!("CARGO_PKG_VERSION")).to_owned(),
-        logs: logs.collect(),
-        seed: params.seed,
-        parameters: object(json!({ "asked": params, "chosen": configuration })),
-        metrics: object(json!({
-            "note": "judged on held-out inputs with a model learned from the training part; this model learned from all inputs",
-            "train_inputs": held_out.train_inputs,
-            "cross_validated_slowdown": cost.exp(),
-            "held_out": held_out.model,
-            "always_fallback": held_out.fallback,
-            "best_single": { "choice": held_out.best_single_name, "metrics": held_out.best_single },
-        })),
-    }
+    policy: &dyn Policy,
+    learned: &Learned,
+    training: &[u32],
+    test: &[u32],
+) -> Result<HeldOut, TrainError> {
+    let task = plan.task;
+    let fallback = learned.fallback;
+    let slots: Vec<Option<usize>> = (0..task.features.base().len()).map(Some).collect();
+    let metrics = |model: &Model, test: &[u32]| {
+        let judged = evaluate::decide(model, &task.table, test, &slots);
+        evaluate::metrics(&task.table, &judged, fallback, params.max_slowdown)
+    };
+    let single = task.table.best_single(training).unwrap_or(fallback);
+    let always = |choice: ChoiceId| {
+        let metrics = evaluate::always(&task.table, test, choice, fallback, params.max_slowdown);
+        (task.table.choices[choice.index()].clone(), metrics)
+    };
+    let with_promise = model(plan, params, policy, learned, learned.threshold, training)?;
+    let mut deciding = with_promise.clone();
+    deciding.trees = plan.trees(learned, f64::INFINITY);
+    let by_input = if params.test_split == SplitBy::Dims {
+        let (training, test) = hold_out(task, params, policy, SplitBy::Input)?;
+        let mut other = with_promise.clone();
+        other.trees = plan.trees(&Plan { asked: None, ..*plan }.learn(&training)?, f64::INFINITY);
+        Some(metrics(&other, &test))
+    } else {
+        None
+    };
+    Ok(HeldOut {
+        train_inputs: training.len(),
+        leaves: deciding.trees.iter().map(|t| t.leaves().count()).sum(),
+        depth: deciding.trees.iter().map(Tree::depth).max().unwrap_or(0),
+        split: params.test_split,
+        model: metrics(&with_promise, test),
+        always: metrics(&deciding, test),
+        by_input,
+        fallback: always(fallback),
+        best_single: always(single),
+    })
 }

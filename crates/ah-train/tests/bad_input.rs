@@ -65,7 +65,7 @@ fn sound_log_learns() {
     run.write("train.txt", log(60));
     let (code, stdout, stderr) = run.train(&["train.txt"]);
     assert_eq!(code, 0, "{stderr}");
-    assert!(stdout.contains("| soft "), "{stdout}");
+    assert!(stdout.contains("| soft, always deciding"), "{stdout}");
     let model = ah_types::Model::read(&run.path("model.json")).unwrap();
     assert_eq!(model.heuristic, "T");
     let left: Vec<_> =
@@ -181,6 +181,61 @@ fn full_disk_and_unwritable_output() {
     if Path::new("/dev/full").exists() {
         run.refuses(&["a.txt", "--model", "/dev/full/model.json"], exit::IO, &["cannot write the model"]);
     }
+}
+
+#[test]
+fn learns_and_generates_in_one_command() {
+    let run = Run::new();
+    run.write("train.txt", log(60));
+    let (code, _, stderr) = run.run(&["train.txt", "--heuristic-name", "SimpleHeuristic"]);
+    assert_eq!(code, 0, "{stderr}");
+    let source = std::fs::read_to_string(run.path("generated/simple_heuristic/src/lib.rs")).unwrap();
+    assert!(source.contains("no_std"), "{source}");
+    // What cannot be written is said, with the code for it; the model is there all the same.
+    run.write("file", "");
+    let (code, _, stderr) = run.run(&["train.txt", "--heuristic-name", "T", "--out", "file"]);
+    assert_eq!(code, i32::from(exit::IO), "{stderr}");
+    assert_eq!(stderr.lines().filter(|l| l.starts_with("error: ")).count(), 1, "{stderr}");
+}
+
+#[test]
+fn flags_that_contradict() {
+    let run = Run::new();
+    run.write("a.txt", log(20)).write("b.txt", log(30));
+    run.refuses(
+        &["a.txt", "--also-train", "x", "b.txt", "--weight", "2", "--weight", "3"],
+        exit::USAGE,
+        &["--weight", "one for each of the 1"],
+    );
+    run.refuses(
+        &["a.txt", "--also-train", "x", "b.txt", "--weight", "-0.0"],
+        exit::USAGE,
+        &["--weight", "above 0"],
+    );
+    run.refuses(&["a.txt", "--max-risk", "2"], exit::USAGE, &["--max-risk", "2"]);
+    run.refuses(&["a.txt", "--max-slowdown", "0.5"], exit::USAGE, &["--max-slowdown"]);
+    run.refuses(&["a.txt", "--trees", "9"], exit::USAGE, &["--trees", "1 to 3"]);
+    run.refuses(&["a.txt", "--max-choices", "1"], exit::USAGE, &["--max-choices"]);
+}
+
+#[test]
+fn weights_are_checked() {
+    let run = Run::new();
+    run.write("a.txt", log(40));
+    let input = "512,512,512,torch.float16";
+    for (weights, parts) in [
+        (format!("{input}\t-1\n"), ["w.tsv:1", "a weight above 0"]),
+        (format!("{input}\tnan\n"), ["w.tsv:1", "a weight above 0"]),
+        (format!("{input} 3\n"), ["w.tsv:1", "a tab"]),
+        (format!("{input}\t1\n{input}\t2\n"), ["w.tsv:2", "one weight for an input"]),
+    ] {
+        run.write("w.tsv", weights).refuses(&["a.txt", "--weights", "w.tsv"], exit::BAD_INPUT, &parts);
+    }
+    run.write("w.tsv", format!("{input}\t100\nno,such,input,x\t2\n"));
+    let (code, _, stderr) = run.train(&["a.txt", "--weights", "w.tsv"]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stderr.contains("39 inputs of the log are not listed"), "{stderr}");
+    assert!(stderr.contains("1 lines name no input"), "{stderr}");
 }
 
 #[test]

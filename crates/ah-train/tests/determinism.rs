@@ -3,7 +3,6 @@
 mod common;
 
 use ah_train::learners::Kind;
-use ah_train::split::SplitBy;
 use ah_train::{RawParams, train};
 use common::log;
 use proptest::prelude::*;
@@ -12,20 +11,9 @@ fn model(text: &str, learner: Kind, threads: usize) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("train.txt");
     std::fs::write(&path, text).unwrap();
-    let params = RawParams {
-        logs: vec![path],
-        heuristic_name: "T".to_owned(),
-        optimization: None,
-        learner,
-        max_depth: None,
-        min_samples_leaf: None,
-        fallback: None,
-        test_split: SplitBy::Input,
-        seed: 7,
-        threads: None,
-        skip_bad_rows: false,
-        nrows: None,
-    };
+    let mut params = RawParams::new(vec![path], "T");
+    params.learner = Some(learner);
+    params.seed = 7;
     let params = params.check().unwrap();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let mut model = pool.install(|| train(&params)).unwrap().model;

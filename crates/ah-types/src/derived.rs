@@ -142,4 +142,18 @@ impl<R: Row + ?Sized> Row for FeatureRow<'_, R> {
             Some(i) => self.features.derived.get(i)?.1.eval(self),
         }
     }
+
+    fn number(&self, slot: usize) -> f64 {
+        match slot.checked_sub(self.features.base.len()) {
+            None => self.values.number(slot),
+            Some(i) => self.features.derived.get(i).map_or(f64::NAN, |(_, typed)| typed.eval_number(self)),
+        }
+    }
+
+    fn category(&self, slot: usize) -> Option<&str> {
+        match slot.checked_sub(self.features.base.len()) {
+            None => self.values.category(slot),
+            Some(i) => self.features.derived.get(i)?.1.eval_category(self),
+        }
+    }
 }

@@ -56,20 +56,46 @@ pub struct Precondition {
     pub expression: String,
 }
 
-/// How `ah-train` learns an optimization. Every field is optional in the TOML.
+/// How `ah-train` learns an optimization: the hooks of PyTorch's trainers as fields. Every field
+/// is optional in the TOML, and flags override it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrainingPolicy {
+    /// The learner: `auto`, `soft`, `linfa` or `regression`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub learner: Option<String>,
     /// Depth limits to search.
     pub max_depth: Vec<usize>,
-    /// Least numbers of inputs in a leaf to search.
-    pub min_samples_leaf: Vec<usize>,
+    /// Least numbers of inputs in a leaf to search; below 1 a share of the inputs learned from.
+    pub min_samples_leaf: Vec<f64>,
     /// The features that make up an input's shape: inputs that agree in all of them are held out
     /// together by `--test-split dims`, and calibrated together.
     pub dimensions: Vec<String>,
     /// Only inputs for which this is true are learned from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub row_filter: Option<String>,
+    /// Cells with fewer measurements than this do not count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_samples: Option<u32>,
+    /// Cells whose measurements' standard deviation over their mean is above this do not count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_relative_deviation: Option<f64>,
+    /// The share of the inputs that is held out for the test.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_share: Option<f64>,
+    /// The share of the training part that a validation fold holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation_share: Option<f64>,
+    /// With `--ranking`, these choices stand in every leaf.
+    pub always_included: Vec<String>,
+    /// PyTorch's rule for unsafe leaves: a leaf declines where its best choice was more than
+    /// this many times slower than the fallback on one of its inputs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unsafe_leaf: Option<f64>,
+    /// PyTorch's rule for low confidence: the least leaf probability is chosen so that at most this share of
+    /// the validation inputs is decided and wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed_wrong_share: Option<f64>,
 }
 
 /// An optimization cannot be used.
@@ -144,6 +170,14 @@ impl Optimization {
         let text = std::fs::read_to_string(path)
             .map_err(|source| OptimizationError::Io { path: path.to_owned(), source })?;
         Self::parse(&text, path)
+    }
+
+    /// Reads an optimization from the text of its TOML: what a program embeds.
+    ///
+    /// # Errors
+    /// [`OptimizationError`] with line and column; the file is called `embedded.toml`.
+    pub fn from_toml(text: &str) -> Result<Self, OptimizationError> {
+        Self::parse(text, Path::new("embedded.toml"))
     }
 
     fn parse(text: &str, path: &Path) -> Result<Self, OptimizationError> {

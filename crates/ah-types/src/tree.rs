@@ -10,7 +10,6 @@
 //!   never saw ends the descent: the answer is *unsure*.
 
 use crate::choice::ChoiceId;
-use crate::context::Scalar;
 use crate::expr::Row;
 
 /// A node of a [`Tree`].
@@ -168,11 +167,14 @@ impl Tree {
                 Node::Split { test, left, right } => (test, *left, *right),
             };
             let goes_left = match test {
-                Test::Numerical { slot, threshold } => match row.scalar(*slot).and_then(Scalar::number) {
-                    Some(x) if !x.is_nan() => goes_left(x, *threshold),
-                    _ => return Err(Stuck::Undefined(*slot)),
-                },
-                Test::Categorical { slot, category } => match row.scalar(*slot).and_then(Scalar::category) {
+                Test::Numerical { slot, threshold } => {
+                    let x = row.number(*slot);
+                    if x.is_nan() {
+                        return Err(Stuck::Undefined(*slot));
+                    }
+                    goes_left(x, *threshold)
+                }
+                Test::Categorical { slot, category } => match row.category(*slot) {
                     None => return Err(Stuck::Undefined(*slot)),
                     Some(value) if value == category => false,
                     Some(value) if known(*slot, value) => true,

@@ -169,6 +169,19 @@ fn a_torn_line_is_cut_and_said() {
 }
 
 #[test]
+fn a_line_torn_by_another_process_is_cut_before_the_next_append() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("train.txt");
+    let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+    let mut other = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
+    std::io::Write::write_all(&mut other, b"2,\"a \"\"qu").unwrap();
+    writer.append_input(&context(1), [("a", 0.5)]).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(text.lines().count(), 3, "{text}");
+    assert_eq!(log::read(&[&path]).unwrap().inputs.len(), 1);
+}
+
+#[test]
 fn appending_needs_agreeing_metadata() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("train.txt");

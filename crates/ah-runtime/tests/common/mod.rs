@@ -1,7 +1,12 @@
 //! Models small enough to know their answers by heart.
 #![allow(dead_code)]
 
-use ah_types::{Device, Model};
+use ah_types::model::{Precondition, Provenance};
+use ah_types::tree::LeafUnsure;
+use ah_types::{
+    ChoiceId, Device, FeatureKind, Features, Leaf, Model, Node, Optimization, Ranked, Scalar, Test, Tree,
+    expr,
+};
 
 /// Decides `pad` for odd k above 100 (k from 101 on), `orig` up to 100; float64 is unsure by its
 /// leaf, other types than float32 are unknown. Outside `m >= 8` it is out of its domain.
@@ -39,4 +44,106 @@ pub fn pad_mm(name: &str, device: Option<&Device>) -> Model {
         large = leaf("null", &[ranked("pad", true), ranked("stream", true), ranked("orig", true)]),
     );
     Model::parse(&text).unwrap()
+}
+
+/// A model of the size that the published logs lead to: all features of `mixed_mm`, 54 choices, a full
+/// tree of depth 8 (or several that vote) whose splits test derived features, leaves that rank 20 choices.
+pub fn mixed_mm(trees: u32) -> Model {
+    let optimization = Optimization::built_in("mixed_mm").unwrap();
+    let features = Features::new(optimization.schema().unwrap(), &optimization.derived).unwrap();
+    let slot = |name: &str| features.all().slot(name).unwrap();
+    let tested = [
+        ("arith_intensity", 40.0),
+        ("m*n", 300_000.0),
+        ("ctz(k)", 9.0),
+        ("tiles_16x64", 100.0),
+        ("n", 4000.0),
+        ("tiles_128x64", 60.0),
+        ("k*n", 1e7),
+        ("m", 20.0),
+    ];
+    let test = |depth: usize, id: u32| {
+        if depth == 3 {
+            let (slot, category) = (slot("17LEQmLEQ32"), "True".to_owned());
+            return Test::Categorical { slot, category };
+        }
+        let (name, threshold) = tested[depth];
+        Test::Numerical { slot: slot(name), threshold: threshold * (0.5 + f64::from(id % 16) / 16.0) }
+    };
+    let trees = (0..trees).map(|tree| {
+        let mut nodes = Vec::new();
+        grow(&mut nodes, 0, tree, &test);
+        Tree { nodes }
+    });
+    let booleans = || vec!["False".to_owned(), "True".to_owned()];
+    let categories = features.all().features().iter().map(|feature| match feature.kind {
+        FeatureKind::Numerical => Vec::new(),
+        FeatureKind::Categorical if feature.name.ends_with("_dtype") => {
+            ["torch.bfloat16", "torch.float16", "torch.int8"].map(str::to_owned).to_vec()
+        }
+        FeatureKind::Categorical => booleans(),
+    });
+    let expression = optimization.preconditions[0].expression.clone();
+    let parsed = expr::parse(&expression).unwrap();
+    let typed = parsed.resolve(features.base()).unwrap();
+    let model = Model {
+        heuristic: "Deep".to_owned(),
+        optimization: "mixed_mm".to_owned(),
+        categories: categories.collect(),
+        precondition: Some(Precondition { expression, typed }),
+        device: None,
+        shared_memory: None,
+        device_capa: (0, 0),
+        choices: (0..54).map(|i| format!("type_triton_config_{i:02}")).collect(),
+        fallback: Some(ChoiceId(0)),
+        trees: trees.collect(),
+        promise: None,
+        provenance: Provenance::default(),
+        features,
+    };
+    // As it would come from a file.
+    Model::parse(&model.to_json()).unwrap()
+}
+
+/// Adds the nodes below a split of this depth, parents first, and returns its position.
+fn grow(nodes: &mut Vec<Node>, depth: usize, tree: u32, test: &dyn Fn(usize, u32) -> Test) -> u32 {
+    let id = u32::try_from(nodes.len()).unwrap();
+    if depth == 8 {
+        let unsure = (id % 17 == 3).then_some(LeafUnsure::Unsafe);
+        let ranked = |rank: u32| Ranked {
+            choice: ChoiceId((id + (tree + rank) * 7) % 54),
+            score: f64::from(rank / 2),
+            probability: 0.05,
+            measured: 9,
+            slowdown: 1.0,
+            worst: 1.1,
+            worst_over_fallback: 0.5,
+            allowed: (id + (id + (tree + rank) * 7) % 54) % 5 > 0,
+        };
+        nodes.push(Node::Leaf(Leaf { samples: 9, unsure, ranking: (0..20).map(ranked).collect() }));
+        return id;
+    }
+    nodes.push(Node::Split { test: test(depth, id), left: 0, right: 0 });
+    let (l, r) = (grow(nodes, depth + 1, tree, test), grow(nodes, depth + 1, tree, test));
+    if let Node::Split { left, right, .. } = &mut nodes[id as usize] {
+        (*left, *right) = (l, r);
+    }
+    id
+}
+
+/// Contexts inside the domain of [`mixed_mm`], by slot.
+pub fn mixed_mm_values(m: f64, k: f64, n: f64) -> [Scalar<'static>; 11] {
+    [
+        m.into(),
+        k.into(),
+        n.into(),
+        k.into(),
+        1.into(),
+        1.into(),
+        k.into(),
+        "torch.float16".into(),
+        "torch.int8".into(),
+        true.into(),
+        false.into(),
+    ]
 }

@@ -71,4 +71,20 @@ pub enum Kind {
     Soft,
     /// [`LinfaTrees`].
     Linfa,
+    /// [`Soft`] over the scores themselves: a regression tree.
+    Regression,
+}
+
+impl Kind {
+    /// The learner of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "auto" => Some(Self::Auto),
+            "soft" => Some(Self::Soft),
+            "linfa" => Some(Self::Linfa),
+            "regression" => Some(Self::Regression),
+            _ => None,
+        }
+    }
 }

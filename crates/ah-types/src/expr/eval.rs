@@ -1,12 +1,27 @@
 //! Evaluation. This is the meaning of an expression; generated code must agree with it to the last bit.
+//!
+//! Types are known before, so each type has an evaluator of its own: numbers are plain f64 with NaN
+//! for *undefined*. With one evaluator that returns any scalar, a decision from a model file took
+//! three times as long.
 
-use super::{BinaryOp, Expr, Function, Typed, UnaryOp};
-use crate::context::{Scalar, Value};
+use super::math::{ctz, log2, modulo};
+use super::{BinaryOp, Expr, Function, Type, Typed, UnaryOp};
+use crate::context::{Scalar, Value, bool_name};
 
 /// Anything that has a value in each slot of a schema.
 pub trait Row {
     /// The value in this slot, or `None` where it is undefined.
     fn scalar(&self, slot: usize) -> Option<Scalar<'_>>;
+
+    /// The number in this slot; NaN where it is undefined or no number.
+    fn number(&self, slot: usize) -> f64 {
+        self.scalar(slot).and_then(Scalar::number).unwrap_or(f64::NAN)
+    }
+
+    /// The category in this slot; `None` where it is undefined or a number.
+    fn category(&self, slot: usize) -> Option<&str> {
+        self.scalar(slot).and_then(Scalar::category)
+    }
 }
 
 impl Row for [Value] {
@@ -16,8 +31,17 @@ impl Row for [Value] {
 }
 
 impl Row for [Scalar<'_>] {
+    #[inline]
     fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
         self.get(slot).copied()
+    }
+
+    #[inline]
+    fn number(&self, slot: usize) -> f64 {
+        match self.get(slot) {
+            Some(Scalar::Number(x)) => *x,
+            _ => f64::NAN,
+        }
     }
 }
 
@@ -37,113 +61,139 @@ impl Typed {
     /// The value for one row, or `None` where it is undefined. Never panics.
     #[must_use]
     pub fn eval<'a>(&'a self, row: &'a (impl Row + ?Sized)) -> Option<Scalar<'a>> {
-        eval(self.expr(), row)
+        match self.ty() {
+            Type::Number => defined(number(self.expr(), row)).map(Scalar::Number),
+            Type::Bool => truth(self.expr(), row).map(Scalar::Bool),
+            Type::Category => text(self.expr(), row).map(Scalar::Category),
+        }
+    }
+
+    /// The number for one row; NaN where it is undefined or no number.
+    #[must_use]
+    pub fn eval_number(&self, row: &(impl Row + ?Sized)) -> f64 {
+        number(self.expr(), row)
     }
 
     /// The truth value for one row; undefined counts as `None`.
     #[must_use]
     pub fn eval_bool(&self, row: &(impl Row + ?Sized)) -> Option<bool> {
-        match self.eval(row)? {
-            Scalar::Bool(b) => Some(b),
-            _ => None,
-        }
+        truth(self.expr(), row)
+    }
+
+    /// The category for one row; a truth value is `True` or `False`.
+    #[must_use]
+    pub fn eval_category<'a>(&'a self, row: &'a (impl Row + ?Sized)) -> Option<&'a str> {
+        if self.ty() == Type::Number { None } else { text(self.expr(), row) }
     }
 }
 
-fn eval<'a>(expr: &'a Expr<usize>, row: &'a (impl Row + ?Sized)) -> Option<Scalar<'a>> {
-    Some(match expr {
-        Expr::Number(x) => defined(*x)?,
-        Expr::Bool(b) => Scalar::Bool(*b),
-        Expr::Text(text) => Scalar::Category(text),
-        Expr::Feature(slot) => match row.scalar(*slot)? {
-            Scalar::Number(x) => defined(x)?,
-            other => other,
-        },
-        Expr::Unary(UnaryOp::Neg, a) => Scalar::Number(-eval(a, row)?.number()?),
-        Expr::Unary(UnaryOp::Not, a) => Scalar::Bool(!truth(a, row)?),
-        Expr::Binary(BinaryOp::And, a, b) => Scalar::Bool(truth(a, row)? && truth(b, row)?),
-        Expr::Binary(BinaryOp::Or, a, b) => Scalar::Bool(truth(a, row)? || truth(b, row)?),
-        Expr::Binary(op, a, b) => binary(*op, eval(a, row)?, eval(b, row)?)?,
-        Expr::If(c, a, b) => eval(if truth(c, row)? { a } else { b }, row)?,
-        Expr::Call(function, args) => defined(call(*function, args, row)?)?,
-    })
+fn defined(x: f64) -> Option<f64> {
+    (!x.is_nan()).then_some(x)
 }
 
+/// NaN where it is undefined or no number.
+fn number(expr: &Expr<usize>, row: &(impl Row + ?Sized)) -> f64 {
+    match expr {
+        Expr::Number(x) => *x,
+        Expr::Feature(slot) => row.number(*slot),
+        Expr::Unary(UnaryOp::Neg, a) => -number(a, row),
+        Expr::Binary(op, a, b) => {
+            let (a, b) = (number(a, row), number(b, row));
+            match op {
+                BinaryOp::Add => a + b,
+                BinaryOp::Sub => a - b,
+                BinaryOp::Mul => a * b,
+                BinaryOp::Div if b != 0.0 => a / b,
+                BinaryOp::Rem => modulo(a, b).unwrap_or(f64::NAN),
+                _ => f64::NAN,
+            }
+        }
+        Expr::If(c, a, b) => match truth(c, row) {
+            Some(c) => number(if c { a } else { b }, row),
+            None => f64::NAN,
+        },
+        Expr::Call(function, args) => call(*function, args, row),
+        Expr::Bool(_) | Expr::Text(_) | Expr::Unary(UnaryOp::Not, _) => f64::NAN,
+    }
+}
+
+/// `None` where it is undefined or no truth value.
 fn truth(expr: &Expr<usize>, row: &(impl Row + ?Sized)) -> Option<bool> {
-    match eval(expr, row)? {
-        Scalar::Bool(b) => Some(b),
+    let compare = |a, b, holds: fn(f64, f64) -> bool| {
+        let (a, b) = (defined(number(a, row))?, defined(number(b, row))?);
+        Some(holds(a, b))
+    };
+    match expr {
+        Expr::Bool(b) => Some(*b),
+        Expr::Feature(slot) => match row.scalar(*slot)? {
+            Scalar::Bool(b) => Some(b),
+            _ => None,
+        },
+        Expr::Unary(UnaryOp::Not, a) => Some(!truth(a, row)?),
+        Expr::Binary(op, a, b) => match op {
+            BinaryOp::And => Some(truth(a, row)? && truth(b, row)?),
+            BinaryOp::Or => Some(truth(a, row)? || truth(b, row)?),
+            BinaryOp::Eq => equal(a, b, row),
+            BinaryOp::Ne => Some(!equal(a, b, row)?),
+            BinaryOp::Lt => compare(a, b, |a, b| a < b),
+            BinaryOp::Le => compare(a, b, |a, b| a <= b),
+            BinaryOp::Gt => compare(a, b, |a, b| a > b),
+            BinaryOp::Ge => compare(a, b, |a, b| a >= b),
+            _ => None,
+        },
+        Expr::If(c, a, b) => truth(if truth(c, row)? { a } else { b }, row),
         _ => None,
     }
 }
 
-fn defined(x: f64) -> Option<Scalar<'static>> {
-    (!x.is_nan()).then_some(Scalar::Number(x))
-}
-
-fn binary<'a>(op: BinaryOp, a: Scalar<'a>, b: Scalar<'a>) -> Option<Scalar<'a>> {
-    if let (Some(a), Some(b)) = (a.category(), b.category()) {
-        return match op {
-            BinaryOp::Eq => Some(Scalar::Bool(a == b)),
-            BinaryOp::Ne => Some(Scalar::Bool(a != b)),
-            _ => None,
-        };
+/// A category, or `True` and `False`; `None` where it is undefined or a number.
+fn text<'a>(expr: &'a Expr<usize>, row: &'a (impl Row + ?Sized)) -> Option<&'a str> {
+    match expr {
+        Expr::Text(text) => Some(text),
+        Expr::Feature(slot) => row.category(*slot),
+        Expr::If(c, a, b) => text(if truth(c, row)? { a } else { b }, row),
+        _ => truth(expr, row).map(bool_name),
     }
-    let (a, b) = (a.number()?, b.number()?);
-    Some(match op {
-        BinaryOp::Eq => Scalar::Bool(a == b),
-        BinaryOp::Ne => Scalar::Bool(a != b),
-        BinaryOp::Lt => Scalar::Bool(a < b),
-        BinaryOp::Le => Scalar::Bool(a <= b),
-        BinaryOp::Gt => Scalar::Bool(a > b),
-        BinaryOp::Ge => Scalar::Bool(a >= b),
-        BinaryOp::Add => defined(a + b)?,
-        BinaryOp::Sub => defined(a - b)?,
-        BinaryOp::Mul => defined(a * b)?,
-        BinaryOp::Div if b == 0.0 => return None,
-        BinaryOp::Div => defined(a / b)?,
-        BinaryOp::Rem => defined(modulo(a, b)?)?,
-        BinaryOp::And | BinaryOp::Or => return None,
-    })
 }
 
-fn call(function: Function, args: &[Expr<usize>], row: &(impl Row + ?Sized)) -> Option<f64> {
-    let mut numbers = args.iter().map(|a| eval(a, row)?.number());
-    let first = numbers.next()??;
+fn equal(a: &Expr<usize>, b: &Expr<usize>, row: &(impl Row + ?Sized)) -> Option<bool> {
+    let by_text = || Some(text(a, row)? == text(b, row)?);
+    match computes_number(a).or(computes_number(b)) {
+        Some(false) => by_text(),
+        Some(true) => Some(defined(number(a, row))? == defined(number(b, row))?),
+        // Two features: both are numbers or both are not.
+        None => by_text().or_else(|| Some(defined(number(a, row))? == defined(number(b, row))?)),
+    }
+}
+
+/// Whether it is a number, as far as the expression itself says.
+fn computes_number(expr: &Expr<usize>) -> Option<bool> {
+    match expr {
+        Expr::Feature(_) => None,
+        Expr::Number(_) | Expr::Unary(UnaryOp::Neg, _) | Expr::Call(..) => Some(true),
+        Expr::Binary(op, ..) => Some(op.precedence() > BinaryOp::Eq.precedence()),
+        Expr::If(_, a, b) => computes_number(a).or(computes_number(b)),
+        Expr::Bool(_) | Expr::Text(_) | Expr::Unary(UnaryOp::Not, _) => Some(false),
+    }
+}
+
+fn call(function: Function, args: &[Expr<usize>], row: &(impl Row + ?Sized)) -> f64 {
+    let Some((first, rest)) = args.split_first() else { return f64::NAN };
+    let first = number(first, row);
+    let undefined = |x: Option<f64>| x.unwrap_or(f64::NAN);
+    // Comparisons pass NaN over, so it has to be looked for.
+    let fold = |better: fn(f64, f64) -> bool| {
+        let mut numbers = rest.iter().map(|arg| number(arg, row));
+        let pick = |a: f64, b: f64| Some(if better(defined(b)?, a) { b } else { a });
+        undefined(defined(first).and_then(|first| numbers.try_fold(first, pick)))
+    };
     match function {
-        Function::Min => numbers.try_fold(first, |a, b| b.map(|b| if b < a { b } else { a })),
-        Function::Max => numbers.try_fold(first, |a, b| b.map(|b| if b > a { b } else { a })),
-        Function::Abs => Some(first.abs()),
-        Function::Floor => Some(first.floor()),
-        Function::Ceil => Some(first.ceil()),
-        Function::Log2 => (first > 0.0).then(|| first.log2()),
-        Function::Ctz => ctz(first),
+        Function::Min => fold(|b, a| b < a),
+        Function::Max => fold(|b, a| b > a),
+        Function::Abs => first.abs(),
+        Function::Floor => first.floor(),
+        Function::Ceil => first.ceil(),
+        Function::Log2 => undefined(log2(first)),
+        Function::Ctz => undefined(ctz(first)),
     }
-}
-
-/// `a % b` with the sign of `b`, as in Python; `None` for `b = 0` and where it is NaN.
-#[must_use]
-pub fn modulo(a: f64, b: f64) -> Option<f64> {
-    if b == 0.0 {
-        return None;
-    }
-    let r = a % b;
-    let r = if r != 0.0 && (r < 0.0) != (b < 0.0) { r + b } else { r };
-    (!r.is_nan()).then_some(r)
-}
-
-/// The trailing zero bits of a whole number, at most 64, and 64 for 0; `None` for others.
-#[must_use]
-pub fn ctz(x: f64) -> Option<f64> {
-    if !x.is_finite() || x.fract() != 0.0 {
-        return None;
-    }
-    if x == 0.0 {
-        return Some(64.0);
-    }
-    let (mut x, mut zeros) = (x.abs(), 0.0);
-    while zeros < 64.0 && x % 2.0 == 0.0 {
-        x /= 2.0;
-        zeros += 1.0;
-    }
-    Some(zeros)
 }

@@ -27,11 +27,13 @@
 //! `m != 0 and k / m > 2` is defined for `m = 0`.
 
 mod eval;
+mod math;
 mod parse;
 mod print;
 mod typed;
 
-pub use eval::{Row, ctz, modulo};
+pub use eval::Row;
+pub use math::{LOG2_COEFFICIENTS, LOG2_LARGEST, ctz, log2, modulo};
 pub use parse::{ParseError, parse};
 pub use typed::{Type, TypeError, Typed};
 

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 pub use metadata::{Collection, Difference, Metadata, differences};
 pub use reader::{Dirt, Input, Log, ReadOptions, Sample, Source, read, read_with};
+pub use rows::quote;
 pub use writer::{LogWriter, Resumed};
 
 /// The column of the choice's name.

@@ -66,6 +66,8 @@ pub struct Source {
     pub hash: String,
     /// Its rows.
     pub rows: u64,
+    /// The inputs that no file before it held.
+    pub new_inputs: u64,
 }
 
 /// What was passed over while reading.
@@ -340,12 +342,14 @@ impl<'a> File<'a> {
                 }
             })
             .collect();
+        let inputs_before = merger.inputs.len();
         let rows = self.rows(&columns, lines, merger, options)?;
         if !self.bytes.ends_with(b"\n") {
             merger.dirt.unterminated.push(self.path.to_owned());
         }
         let hash = hash(self.bytes);
-        merger.sources.push(Source { path: self.path.to_owned(), hash, rows });
+        let new_inputs = (merger.inputs.len() - inputs_before) as u64;
+        merger.sources.push(Source { path: self.path.to_owned(), hash, rows, new_inputs });
         Ok(())
     }
 

@@ -68,7 +68,8 @@ pub(super) fn unquote(field: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// The field as it stands in a row: quoted where it must be.
-pub(super) fn quote(text: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn quote(text: &str) -> Cow<'_, str> {
     if text.contains(['"', ',', '\n', '\r']) {
         Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
     } else {

@@ -84,7 +84,9 @@ impl LogWriter {
         }
         let io = |path: &Path, action, source| LogError::Io { path: path.to_owned(), action, source };
         self.file.lock().map_err(|e| io(&self.path, "lock", e))?;
-        let result = self.append(&text);
+        // Another process may have been killed in the middle of its write since the log was opened.
+        let mended = cut_torn_line(&mut self.file).map_err(|e| io(&self.path, "mend", e));
+        let result = mended.and_then(|_| self.append(&text));
         self.file.unlock().map_err(|e| io(&self.path, "unlock", e))?;
         result
     }
@@ -159,6 +161,14 @@ pub(crate) fn row_prefix(context: &Context, schema: &Schema) -> String {
 fn cut_torn_line(file: &mut File) -> std::io::Result<Option<String>> {
     const BLOCK: u64 = 64 * 1024;
     let length = file.seek(SeekFrom::End(0))?;
+    if length > 0 {
+        let mut last = [0];
+        file.seek(SeekFrom::Start(length - 1))?;
+        file.read_exact(&mut last)?;
+        if last == *b"\n" {
+            return Ok(None);
+        }
+    }
     let mut tail = Vec::new();
     let mut start = length;
     loop {

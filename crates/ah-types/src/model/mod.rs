@@ -212,6 +212,9 @@ impl Model {
 
     /// What to choose among the offered choices. `values` are those of the logged features, by slot.
     pub fn decide(&self, values: &[Value], offered: impl FnMut(ChoiceId) -> bool) -> Decision<'_> {
+        if self.trees.len() > 1 {
+            return self.vote(values, offered);
+        }
         match self.leaf(values) {
             Err(unsure) => Decision::Unsure(unsure),
             Ok(leaf) => match (leaf.unsure, leaf.pick(self.fallback, offered)) {
@@ -221,6 +224,70 @@ impl Model {
                 (None, None) => Decision::Unsure(Unsure::NoneAllowed),
             },
         }
+    }
+
+    /// All choices that the heuristic ranks here, best first, and whether each is allowed.
+    ///
+    /// Several trees vote: a choice's score is the sum of its scores in the trees' leaves, added in
+    /// the order of the trees; it must stand in every leaf's ranking, and be allowed in each. Of
+    /// equal sums the first choice by id comes first. What a [`Ranked`] says of training is
+    /// then the first tree's.
+    ///
+    /// # Errors
+    /// Why there is no ranking: as [`decide`](Self::decide), where one leaf declines, all do.
+    pub fn ranking(&self, values: &[Value]) -> Result<Vec<(&Ranked, bool)>, Unsure> {
+        let first = self.leaf(values)?;
+        if let [_] = &self.trees[..] {
+            return match first.unsure {
+                Some(LeafUnsure::LowConfidence) => Err(Unsure::LowConfidence),
+                Some(LeafUnsure::Unsafe) => Err(Unsure::UnsafeLeaf),
+                None => Ok(first.ranking.iter().map(|r| (r, r.allowed)).collect()),
+            };
+        }
+        let row = self.features.row(values);
+        let mut votes: Vec<(f64, &Ranked, bool)> =
+            first.ranking.iter().map(|r| (r.score, r, r.allowed)).collect();
+        for tree in 0..self.trees.len() {
+            let leaf = self.leaf_of_row(tree, &row)?;
+            match leaf.unsure {
+                Some(LeafUnsure::LowConfidence) => return Err(Unsure::LowConfidence),
+                Some(LeafUnsure::Unsafe) => return Err(Unsure::UnsafeLeaf),
+                None if tree == 0 => continue,
+                None => {}
+            }
+            votes.retain_mut(|(score, ranked, allowed)| {
+                let Some(other) = leaf.ranking.iter().find(|r| r.choice == ranked.choice) else {
+                    return false;
+                };
+                *score += other.score;
+                *allowed &= other.allowed;
+                true
+            });
+        }
+        votes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.choice.cmp(&b.1.choice)));
+        Ok(votes.into_iter().map(|(_, ranked, allowed)| (ranked, allowed)).collect())
+    }
+
+    /// [`decide`](Self::decide) for several trees.
+    fn vote(&self, values: &[Value], mut offered: impl FnMut(ChoiceId) -> bool) -> Decision<'_> {
+        let ranking = match self.ranking(values) {
+            Ok(ranking) => ranking,
+            Err(unsure) => return Decision::Unsure(unsure),
+        };
+        let mut passed_over = false;
+        for (ranked, allowed) in ranking {
+            if !offered(ranked.choice) {
+                continue;
+            }
+            if !allowed {
+                passed_over = true;
+            } else if passed_over && Some(ranked.choice) == self.fallback {
+                break;
+            } else {
+                return Decision::Choice(ranked);
+            }
+        }
+        Decision::Unsure(Unsure::NoneAllowed)
     }
 
     /// The leaf of the (first) tree where these values end.

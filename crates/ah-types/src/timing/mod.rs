@@ -1,10 +1,18 @@
 //! How choices are timed. The policy stands in a log's metadata; the runners of
 //! `ah-collect` and the MultiKernel of `ah-runtime` both follow it.
+//!
+//! [`Race`] applies a policy to the choices of one input: it says whose turn it is and who is
+//! done, and knows no clock and no device. [`interval`] is the statistics under it.
+
+pub mod interval;
+mod race;
+
+pub use race::{Race, Standing};
 
 use serde::{Deserialize, Serialize};
 
 /// How one choice is timed on one input.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TimingPolicy {
     /// Runs of each choice before its first sample.
@@ -25,6 +33,11 @@ pub struct TimingPolicy {
     /// the slowest sample of the best choice so far; infinite never stops early.
     #[serde(with = "crate::number::null_is_infinite")]
     pub early_stop_ratio: f64,
+    /// Samples of one choice taken in a row before the next choice's turn.
+    pub burst: u32,
+    /// Rows of each choice in the log (PyTorch's `num_reps`): its samples are cut, in the order
+    /// in which they were taken, into so many groups, and each row is the median of a group.
+    pub repetitions: u32,
 }
 
 impl Default for TimingPolicy {
@@ -38,6 +51,25 @@ impl Default for TimingPolicy {
             min_sample_ms: 0.05,
             cold: false,
             early_stop_ratio: 3.0,
+            burst: 1,
+            repetitions: 3,
         }
+    }
+}
+
+impl TimingPolicy {
+    /// The rows that `samples`, in the order in which they were taken, make in the log.
+    ///
+    /// ```
+    /// # use ah_types::timing::TimingPolicy;
+    /// let policy = TimingPolicy { repetitions: 2, ..TimingPolicy::default() };
+    /// assert_eq!(policy.rows(&[1.0, 2.0, 9.0, 4.0, 5.0, 6.0]), [2.0, 5.0]);
+    /// assert_eq!(policy.rows(&[1.0]), [1.0]);
+    /// ```
+    #[must_use]
+    pub fn rows(&self, samples: &[f64]) -> Vec<f64> {
+        let groups = (self.repetitions.max(1) as usize).min(samples.len());
+        let cut = |group: usize| group * samples.len() / groups;
+        (0..groups).filter_map(|g| crate::choice::median(&samples[cut(g)..cut(g + 1)])).collect()
     }
 }

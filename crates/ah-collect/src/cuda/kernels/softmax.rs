@@ -42,6 +42,9 @@ const fn softmax(form: Form, threads: u32, rows: u32, width: u32) -> Softmax {
 
 const ONE: Form = Registers { cluster: 1 };
 
+/// Runs every input: it reads single elements, and a row of any length.
+const FALLBACK: Softmax = softmax(Looped { vectors: 4 }, 256, 1, 1);
+
 const CHOICES: [Softmax; 42] = [
     softmax(ONE, 32, 4, 4),
     softmax(ONE, 32, 8, 4),
@@ -82,7 +85,7 @@ const CHOICES: [Softmax; 42] = [
     softmax(Looped { vectors: 4 }, 512, 1, 4),
     softmax(Looped { vectors: 2 }, 1024, 1, 4),
     softmax(Looped { vectors: 4 }, 1024, 1, 4),
-    softmax(Looped { vectors: 4 }, 256, 1, 1),
+    FALLBACK,
     softmax(Looped { vectors: 4 }, 1024, 1, 1),
     softmax(Looped { vectors: 4 }, 1024, 1, 2),
 ];
@@ -155,8 +158,12 @@ impl Softmax {
         ] {
             multiple(what, size, u64::from(self.width))?;
         }
-        // Half of the threads would have nothing to do.
-        at_least("columns", columns, if self.threads == 32 { 1 } else { self.row() / 2 + 1 })?;
+        // Half of the threads would have nothing to do; the fallback takes every input all the same.
+        at_least(
+            "columns",
+            columns,
+            if self.threads == 32 || *self == FALLBACK { 1 } else { self.row() / 2 + 1 },
+        )?;
 
         let parts = rows.div_ceil(u64::from(self.rows));
         let (grid, shared_memory) = match self.form {
@@ -229,6 +236,14 @@ mod tests {
                 );
                 assert!(!fit.is_empty(), "{columns}");
             }
+        }
+    }
+
+    #[test]
+    fn the_fallback_runs_every_input() {
+        assert_eq!(FALLBACK.name(), "type=cuda_looped=4_threads=256_width=1");
+        for columns in [1, 31, 257, 1_000_003] {
+            FALLBACK.launch(&problem(3, columns), &A100).unwrap();
         }
     }
 

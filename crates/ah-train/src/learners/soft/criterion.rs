@@ -4,11 +4,13 @@
 //! `gain = (|qL|²/nL + |qR|²/nR − |q|²/n) / SSE + alpha · (R − RL − RR) / R`, where q is the sum
 //! of the soft targets of a node's rows, SSE their squared deviation from their mean and R the
 //! least total cost of a single choice. Sums are whole numbers, so they are exact in any order;
-//! only the gain is a float, and it is a function of them, so equal partitions have equal gains in every column.
+//! only the gain is a float, and it is a function of them, so equal partitions have equal gains
+//! in every column.
 
+use super::costs::Costs;
 use super::weights::{ONE, Weights};
 use super::{Rows, Soft};
-use crate::targets::{COST_LIMIT, COST_ONE, Targets};
+use crate::targets::Targets;
 
 /// The best split of one column in a node.
 #[derive(Clone, Copy, Debug)]
@@ -33,47 +35,18 @@ pub(super) struct Totals {
     sum: Vec<u64>,
     /// `|sum|²`
     square: u128,
+    /// Rows, each as often as it counts.
+    count: u64,
     /// The squared deviation from the mean, in units of `ONE` squared.
     deviation: f64,
-    /// Sum of the costs, by choice; empty without costs.
-    costs: Vec<u64>,
+    /// Sums of the costs: what every choice costs, and by choice what it costs beside that.
+    costs: (i64, Vec<i32>),
 }
 
 /// What gains are divided by.
 pub(super) struct Scales {
     variance: f64,
     cost: f64,
-}
-
-/// Dense costs: rows × choices.
-struct Costs {
-    choices: usize,
-    costs: Vec<u32>,
-}
-
-impl Costs {
-    /// A choice that was not measured costs the median of those that were.
-    fn new(targets: &Targets, inputs: &[u32]) -> Self {
-        let choices = targets.choices();
-        let mut costs = Vec::with_capacity(inputs.len() * choices);
-        let mut sorted = Vec::new();
-        for &input in inputs {
-            sorted.clear();
-            sorted.extend(targets.of(input).iter().map(|c| c.cost));
-            sorted.sort_unstable();
-            let median = sorted.get(sorted.len() / 2).copied().unwrap_or((COST_LIMIT * COST_ONE) as u32);
-            let start = costs.len();
-            costs.resize(start + choices, median);
-            for cost in targets.of(input) {
-                costs[start + cost.choice.index()] = cost.cost;
-            }
-        }
-        Self { choices, costs }
-    }
-
-    fn row(&self, row: u32) -> &[u32] {
-        &self.costs[row as usize * self.choices..][..self.choices]
-    }
 }
 
 impl Totals {
@@ -83,13 +56,66 @@ impl Totals {
     }
 
     pub(super) fn scales(&self, alpha: f64) -> Scales {
-        let least = self.costs.iter().min().map_or(0.0, |&c| c as f64);
         Scales {
             variance: 1.0 / self.deviation.max(1e-6 * ONE * ONE),
-            cost: alpha / least.max(1e-6 * COST_ONE),
+            cost: alpha / (self.least_cost() as f64).max(1.0),
         }
     }
+
+    /// The cost of the best single choice.
+    fn least_cost(&self) -> i64 {
+        self.costs.0 + i64::from(self.costs.1.iter().copied().min().unwrap_or(0))
+    }
+
+    /// True where squares of sums fit into 64 bits: `|part|² <= |whole|² <= (greatest sum) · (sum of all)`.
+    fn is_small(&self) -> bool {
+        let greatest = self.sum.iter().max().copied().unwrap_or(0);
+        let all: u64 = self.sum.iter().sum();
+        u128::from(greatest) * u128::from(all) < 1 << 62
+    }
 }
+
+/// Whole numbers for sums of squares: 64 bits where they fit, twice as fast as 128.
+trait Square: Copy {
+    const ZERO: Self;
+    fn product(a: u64, b: u64) -> Self;
+    fn add(self, other: Self) -> Self;
+    /// `all + left - 2 * product`, which is not negative.
+    fn right(all: Self, left: Self, product: Self) -> Self;
+    fn from_wide(x: u128) -> Self;
+    fn float(self) -> f64;
+}
+
+macro_rules! square {
+    ($type:ty) => {
+        #[allow(clippy::cast_lossless)]
+        impl Square for $type {
+            const ZERO: Self = 0;
+            #[inline]
+            fn product(a: u64, b: u64) -> Self {
+                a as Self * b as Self
+            }
+            #[inline]
+            fn add(self, other: Self) -> Self {
+                self + other
+            }
+            #[inline]
+            fn right(all: Self, left: Self, product: Self) -> Self {
+                all + left - 2 * product
+            }
+            #[inline]
+            fn from_wide(x: u128) -> Self {
+                x as Self
+            }
+            #[inline]
+            fn float(self) -> f64 {
+                self as f64
+            }
+        }
+    };
+}
+square!(u64);
+square!(u128);
 
 impl<'a> Criterion<'a> {
     pub(super) fn new(soft: &Soft, rows: &'a Rows<'a>, targets: &Targets) -> Self {
@@ -109,28 +135,30 @@ impl<'a> Criterion<'a> {
 
     pub(super) fn totals(&self, members: &[u32]) -> Totals {
         let mut sum = vec![0_u64; self.weights.outputs];
-        let mut squares = 0_u128;
+        let (mut squares, mut count) = (0_u128, 0_u64);
         for &row in members {
+            let times = self.weights.count(row);
+            count += u64::from(times);
             for &(output, weight) in self.weights.row(row) {
                 sum[output as usize] += u64::from(weight);
-                squares += u128::from(weight) * u128::from(weight);
+                squares += u128::from(weight) * u128::from(weight / times);
             }
         }
         let square: u128 = sum.iter().map(|&s| u128::from(s) * u128::from(s)).sum();
-        let n = members.len() as u128;
-        // n * squares - |sum|² is exact and never negative (Cauchy-Schwarz).
-        let deviation = (n * squares).saturating_sub(square) as f64 / n as f64;
-        let mut costs = Vec::new();
+        // count * squares - |sum|² is exact and never negative (Cauchy-Schwarz).
+        let deviation = (u128::from(count) * squares).saturating_sub(square) as f64 / count as f64;
+        let mut costs = (0, Vec::new());
         if let Some(c) = &self.costs {
-            costs.resize(c.choices, 0);
+            costs.1.resize(c.choices, 0);
             for &row in members {
-                costs.iter_mut().zip(c.row(row)).for_each(|(sum, &cost)| *sum += u64::from(cost));
+                costs.0 += c.common(row);
+                c.row(row).iter().for_each(|&(choice, cost)| costs.1[choice as usize] += cost);
             }
         }
-        Totals { sum, square, deviation, costs }
+        Totals { sum, square, count, deviation, costs }
     }
 
-    /// The best split of one column: rows move from right to left in the order of their codes.
+    /// The best split of one column, whose codes order the rows.
     pub(super) fn best_split(
         &self,
         totals: &Totals,
@@ -138,30 +166,53 @@ impl<'a> Criterion<'a> {
         column: usize,
         order: &[u32],
     ) -> Option<Candidate> {
-        let n = order.len();
         let (first, last) = (self.code(column, *order.first()?), self.code(column, *order.last()?));
-        if first == last || n < 2 * self.min_samples_leaf {
+        if first == last || order.len() < 2 * self.min_samples_leaf {
             return None;
         }
+        if totals.is_small() {
+            self.scan::<u64>(totals, scales, column, order)
+        } else {
+            self.scan::<u128>(totals, scales, column, order)
+        }
+    }
+
+    /// Moves rows from right to left in the order of their codes.
+    fn scan<S: Square>(
+        &self,
+        totals: &Totals,
+        scales: &Scales,
+        column: usize,
+        order: &[u32],
+    ) -> Option<Candidate> {
+        let n = order.len();
         let mut left = vec![0_u64; totals.sum.len()];
-        let mut left_costs = vec![0_u64; totals.costs.len()];
+        let mut left_costs = vec![0_i32; totals.costs.1.len()];
+        let mut left_common = 0_i64;
         // |left|² and the product of left and the whole node's sum.
-        let (mut left_square, mut product) = (0_u128, 0_u128);
-        let whole = totals.square as f64 / n as f64;
-        let whole_cost = totals.costs.iter().min().map_or(0.0, |&c| c as f64);
+        let (mut left_square, mut product) = (S::ZERO, S::ZERO);
+        let square = S::from_wide(totals.square);
+        let whole = square.float() / totals.count as f64;
+        let whole_cost = totals.least_cost();
+        let mut left_count = 0_u64;
         let mut best: Option<Candidate> = None;
-        let mut here = first;
+        let codes = self.rows.columns.all()[column].codes();
+        let code = |row: u32| codes[self.rows.inputs[row as usize] as usize];
+        let mut here = code(order[0]);
         for (count, pair) in order.windows(2).enumerate().map(|(i, p)| (i + 1, p)) {
-            for &(output, weight) in self.weights.row(pair[0]) {
+            let row = pair[0];
+            left_count += u64::from(self.weights.count(row));
+            for &(output, weight) in self.weights.row(row) {
                 let (output, weight) = (output as usize, u64::from(weight));
-                left_square += u128::from(weight * (2 * left[output] + weight));
-                product += u128::from(weight) * u128::from(totals.sum[output]);
+                left_square = left_square.add(S::product(weight, 2 * left[output] + weight));
+                product = product.add(S::product(weight, totals.sum[output]));
                 left[output] += weight;
             }
             if let Some(costs) = &self.costs {
-                left_costs.iter_mut().zip(costs.row(pair[0])).for_each(|(sum, &cost)| *sum += u64::from(cost));
+                left_common += costs.common(row);
+                costs.row(row).iter().for_each(|&(choice, cost)| left_costs[choice as usize] += cost);
             }
-            let next = self.code(column, pair[1]);
+            let next = code(pair[1]);
             if next == here {
                 continue;
             }
@@ -170,16 +221,16 @@ impl<'a> Criterion<'a> {
             if count < self.min_samples_leaf || n - count < self.min_samples_leaf {
                 continue;
             }
-            let right_square = totals.square + left_square - 2 * product;
-            let variance = left_square as f64 / count as f64 + right_square as f64 / (n - count) as f64 - whole;
+            let right_square = S::right(square, left_square, product).float();
+            let right_count = totals.count - left_count;
+            let variance =
+                left_square.float() / left_count as f64 + right_square / right_count as f64 - whole;
             let mut gain = variance * scales.variance;
             if self.costs.is_some() {
-                let (mut least_left, mut least_right) = (u64::MAX, u64::MAX);
-                for (&part, &all) in left_costs.iter().zip(&totals.costs) {
-                    least_left = least_left.min(part);
-                    least_right = least_right.min(all - part);
-                }
-                gain += (whole_cost - least_left as f64 - least_right as f64) * scales.cost;
+                let (least_left, least_right) = least(&left_costs, &totals.costs.1);
+                let left = left_common + i64::from(least_left);
+                let right = totals.costs.0 - left_common + i64::from(least_right);
+                gain += (whole_cost - left - right) as f64 * scales.cost;
             }
             if best.is_none_or(|b| gain > b.gain) {
                 best = Some(Candidate { gain, column, codes });
@@ -187,4 +238,15 @@ impl<'a> Criterion<'a> {
         }
         best
     }
+}
+
+/// The least of `part` and of `all - part`.
+#[inline]
+fn least(part: &[i32], all: &[i32]) -> (i32, i32) {
+    let mut least = (i32::MAX, i32::MAX);
+    for (&part, &all) in part.iter().zip(all) {
+        least.0 = least.0.min(part);
+        least.1 = least.1.min(all - part);
+    }
+    least
 }

@@ -71,7 +71,8 @@ fn visit(
         .map(|&input| Care {
             input,
             goes_left: present[input as usize] <= split.limit,
-            difference: cost(split.left, input) - cost(split.right, input),
+            difference: i64::from(targets.weight(input))
+                * (cost(split.left, input) - cost(split.right, input)),
         })
         .collect();
     // The cost of a split is, up to a constant, the sum of the differences of what goes left.

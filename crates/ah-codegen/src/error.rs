@@ -1,0 +1,71 @@
+//! What can go wrong.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ah_types::{ModelError, exit};
+
+/// Generating failed; nothing was replaced.
+#[derive(Debug, thiserror::Error)]
+pub enum CodegenError {
+    /// The model cannot be read or is not valid.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The model is not valid (it was not read from a file).
+    #[error("not a valid model: {0}")]
+    Invalid(String),
+    /// A file or folder cannot be read or written.
+    #[error("{}: cannot {action}: {source}", path.display())]
+    Io {
+        /// `read`, `write`, …
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A template is malformed.
+    #[error("template: {0}")]
+    Template(String),
+    /// A path is not Unicode.
+    #[error("{}: expected a path in Unicode; rename it", path.display())]
+    NotUnicode {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The place is taken by something that was not generated.
+    #[error("{}: was not written by ah-codegen, and would be lost; move it, or give another folder with --out", path.display())]
+    Taken {
+        /// The file or folder in the way.
+        path: PathBuf,
+    },
+}
+
+impl CodegenError {
+    /// The exit code of a tool that ends with this error.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Model(e) => e.exit_code(),
+            Self::Invalid(_) | Self::Template(_) => exit::BAD_INPUT,
+            Self::Io { .. } | Self::NotUnicode { .. } | Self::Taken { .. } => exit::IO,
+        }
+    }
+
+    pub(crate) fn template(error: &tera::Error) -> Self {
+        use std::error::Error;
+        let mut text = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            text.push_str(": ");
+            text.push_str(&cause.to_string());
+            source = cause.source();
+        }
+        Self::Template(text.replace('\n', " "))
+    }
+
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { action, path, source }
+    }
+}

@@ -1,0 +1,88 @@
+//! Templates: those of this crate, file by file replaced or joined by those of a user's folder.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use include_dir::{Dir, include_dir};
+use tera::Tera;
+
+use crate::CodegenError;
+use crate::targets::{Target, View};
+
+static TEMPLATES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates");
+const ENDING: &str = ".tera";
+
+/// The files of one target by their paths below its place, each `/`-separated.
+pub(crate) type Files = BTreeMap<String, String>;
+
+/// All templates of all targets; names are paths such as `rust/src/lib.rs`.
+pub(crate) struct Templates {
+    tera: Tera,
+}
+
+impl Templates {
+    /// `folder` holds a folder for each target, as `templates` beside `src` does. A file whose name
+    /// starts with `_` is only for others to include.
+    pub(crate) fn new(folder: Option<&Path>) -> Result<Self, CodegenError> {
+        let mut sources = BTreeMap::new();
+        collect_embedded(&TEMPLATES, &mut sources);
+        if let Some(folder) = folder {
+            collect_folder(folder, folder, &mut sources)?;
+        }
+        let mut tera = Tera::default();
+        // Nothing here is HTML; strings are escaped by the rules of their language.
+        tera.autoescape_on(Vec::new());
+        tera.add_raw_templates(sources).map_err(|e| CodegenError::template(&e))?;
+        Ok(Self { tera })
+    }
+
+    pub(crate) fn render(&self, target: Target, view: &View) -> Result<Files, CodegenError> {
+        let prefix = format!("{}/", target.name());
+        let mut files = Files::new();
+        for name in self.tera.get_template_names() {
+            let Some(path) = name.strip_prefix(&prefix) else { continue };
+            let partial = path.rsplit('/').next().is_some_and(|file| file.starts_with('_'));
+            if partial || view.left_out.contains(&path) {
+                continue;
+            }
+            let mut text = self.tera.render(name, &view.context).map_err(|e| CodegenError::template(&e))?;
+            text.truncate(text.trim_end().len());
+            text.push('\n');
+            files.insert(path.to_owned(), text);
+        }
+        Ok(files)
+    }
+}
+
+fn collect_embedded(dir: &Dir<'_>, sources: &mut BTreeMap<String, String>) {
+    for file in dir.files() {
+        if let (Some(path), Some(text)) = (file.path().to_str(), file.contents_utf8())
+            && let Some(name) = path.strip_suffix(ENDING)
+        {
+            sources.insert(name.replace('\\', "/"), text.to_owned());
+        }
+    }
+    dir.dirs().for_each(|inner| collect_embedded(inner, sources));
+}
+
+fn collect_folder(
+    root: &Path,
+    folder: &Path,
+    sources: &mut BTreeMap<String, String>,
+) -> Result<(), CodegenError> {
+    let io = |path: &Path, source| CodegenError::Io { action: "read", path: path.to_owned(), source };
+    for entry in std::fs::read_dir(folder).map_err(|e| io(folder, e))? {
+        let path = entry.map_err(|e| io(folder, e))?.path();
+        if path.is_dir() {
+            collect_folder(root, &path, sources)?;
+            continue;
+        }
+        let relative = path.strip_prefix(root).unwrap_or(&path);
+        let name = relative.to_str().ok_or_else(|| CodegenError::NotUnicode { path: path.clone() })?;
+        if let Some(name) = name.strip_suffix(ENDING) {
+            let text = std::fs::read_to_string(&path).map_err(|e| io(&path, e))?;
+            sources.insert(name.replace('\\', "/"), text);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! The targets: each turns a plan into what its templates print.
+
+mod rust;
+
+use std::path::Path;
+
+use ah_types::Model;
+
+use crate::CodegenError;
+
+/// A language or form that a model can be generated as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Target {
+    /// A crate without dependencies and without std.
+    Rust,
+}
+
+/// A target's output folder or file name and the values for its templates.
+pub(crate) struct View {
+    /// Below the output folder, one component.
+    pub place: String,
+    /// What the templates see.
+    pub context: tera::Context,
+    /// Templates that this model does not need, by their paths.
+    pub left_out: Vec<&'static str>,
+}
+
+impl Target {
+    /// All targets.
+    pub const ALL: [Self; 1] = [Self::Rust];
+
+    /// As on the command line; also the folder of its templates.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rust => "rust",
+        }
+    }
+
+    pub(crate) fn view(
+        self,
+        model: &Model,
+        out: &Path,
+        runtime_path: Option<&Path>,
+    ) -> Result<View, CodegenError> {
+        match self {
+            Self::Rust => rust::view(model, out, runtime_path),
+        }
+    }
+}
+
+impl std::str::FromStr for Target {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|t| t.name() == name).ok_or_else(|| {
+            let known: Vec<&str> = Self::ALL.iter().map(|t| t.name()).collect();
+            format!("expected {}, found {name:?}", known.join(", "))
+        })
+    }
+}

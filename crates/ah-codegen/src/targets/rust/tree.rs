@@ -1,0 +1,143 @@
+//! The tree as the templates see it: lines of branches, or rows of a table.
+
+use ah_types::Test;
+use ah_types::expr::Type;
+use serde_json::{Value as Json, json};
+
+use super::{Identifiers, WIDTH};
+use crate::lower::{Argument, Condition, Event, Form, Plan, Row};
+use crate::text::number;
+
+pub(super) fn view(plan: &Plan<'_>, identifiers: &Identifiers) -> Json {
+    match &plan.tree {
+        Form::Branches(events) => branches(plan, identifiers, events),
+        Form::Table(rows) => table(plan, rows),
+    }
+}
+
+fn branches(plan: &Plan<'_>, identifiers: &Identifiers, events: &[(usize, Event<'_>)]) -> Json {
+    let mut lines = Vec::with_capacity(events.len());
+    let mut long = false;
+    for (level, event) in events {
+        let indent = 4 * (level + 1);
+        let line = match event {
+            Event::Compute(slot, arguments) => json!({
+                "kind": "compute", "name": identifiers.features[*slot],
+                "call": call(identifiers, *slot, arguments),
+            }),
+            Event::Need(slot, arguments) => {
+                let name = &identifiers.features[*slot];
+                let derived = plan.derived_type(*slot);
+                let value = match (derived, arguments) {
+                    (None, _) => format!("row.{name}"),
+                    (_, Some(arguments)) => call(identifiers, *slot, arguments),
+                    _ => name.clone(),
+                };
+                json!({
+                    "kind": "need", "name": name, "value": value, "slot": slot,
+                    "number": derived.is_none() && plan.variants[*slot].is_empty(),
+                    "category": derived.is_none() && !plan.variants[*slot].is_empty(),
+                    "seen": seen(plan, identifiers, *slot),
+                })
+            }
+            Event::If(condition, chained) => {
+                let condition = match condition {
+                    Condition::AtMost(slot, threshold) => {
+                        format!("{} <= {}", identifiers.features[*slot], number(*threshold))
+                    }
+                    Condition::Is(slot, category) if *slot < plan.variants.len() => {
+                        format!(
+                            "{} == {}",
+                            identifiers.features[*slot],
+                            identifiers.variant(plan, *slot, category)
+                        )
+                    }
+                    Condition::Is(slot, category) => {
+                        format!("{} == {}", identifiers.features[*slot], plan.code(category))
+                    }
+                    Condition::Holds(slot) => identifiers.features[*slot].clone(),
+                };
+                json!({ "kind": if *chained { "else if" } else { "if" }, "condition": condition })
+            }
+            Event::Else => json!({ "kind": "else" }),
+            Event::End => json!({ "kind": "end" }),
+            Event::Leaf(index) => json!({ "kind": "leaf", "index": index }),
+        };
+        let width = |key: &str| line[key].as_str().map_or(0, str::len);
+        let frame = match event {
+            Event::Compute(..) => "let  = ;".len() + width("name") + width("call"),
+            Event::Need(slot, _) => {
+                let calls = "let  = needed(, )?.known()?;".len() + slot.to_string().len();
+                (calls + width("name") + width("value")).max("seen(, 1234)?;".len() + width("seen"))
+            }
+            Event::If(..) => "} else if  {".len() + width("condition"),
+            _ => 0,
+        };
+        long |= indent + frame > WIDTH;
+        let mut line = line;
+        line["indent"] = " ".repeat(indent).into();
+        lines.push(line);
+    }
+    let needs = |f: &dyn Fn(&Json) -> bool| lines.iter().any(|l| l["kind"] == "need" && f(l));
+    json!({
+        "uses_number": needs(&|l| l["number"] == true),
+        "uses_needed": needs(&|l| l["number"] == false),
+        "uses_seen": needs(&|l| !l["seen"].is_null()),
+        "lines": lines,
+        "long": long,
+    })
+}
+
+/// The call that computes a derived feature.
+fn call(identifiers: &Identifiers, slot: usize, arguments: &[Argument]) -> String {
+    let mut words = vec!["row".to_owned()];
+    words.extend(arguments.iter().map(|argument| {
+        let name = &identifiers.features[argument.slot];
+        if argument.checked { format!("Some({name})") } else { name.clone() }
+    }));
+    format!("features::{}({})", identifiers.features[slot], words.join(", "))
+}
+
+/// The condition for a derived category to be one that training saw; none where all are.
+/// Logged ones check themselves.
+fn seen(plan: &Plan<'_>, identifiers: &Identifiers, slot: usize) -> Option<String> {
+    let name = &identifiers.features[slot];
+    let categories = &plan.model.categories[slot];
+    match plan.derived_type(slot)? {
+        Type::Number => None,
+        Type::Bool => {
+            let saw = |text: &str| categories.iter().any(|c| c == text);
+            match (saw("True"), saw("False")) {
+                (true, true) => None,
+                (true, false) => Some(name.clone()),
+                (false, true) => Some(format!("!{name}")),
+                (false, false) => Some("false".to_owned()),
+            }
+        }
+        Type::Category => {
+            let codes: Vec<String> = categories.iter().map(|c| plan.code(c).to_string()).collect();
+            Some(format!("matches!({name}, {})", codes.join(" | ")))
+        }
+    }
+}
+
+fn table(plan: &Plan<'_>, rows: &[Row<'_>]) -> Json {
+    let rows: Vec<Json> = rows
+        .iter()
+        .map(|row| match row {
+            Row::Leaf(index) => json!({ "kind": "leaf", "index": index }),
+            Row::Split(Test::Numerical { slot, threshold }, right) => {
+                json!({ "kind": "at_most", "slot": slot, "threshold": number(*threshold), "right": right })
+            }
+            Row::Split(Test::Categorical { slot, category }, right) => {
+                json!({ "kind": "differs", "slot": slot, "code": plan.code(category), "right": right })
+            }
+        })
+        .collect();
+    json!({
+        "rows": rows,
+        "numbers": rows.iter().any(|r| r["kind"] == "at_most"),
+        "categories": rows.iter().any(|r| r["kind"] == "differs"),
+        "yes": plan.code("True"), "no": plan.code("False"),
+    })
+}

@@ -1,0 +1,91 @@
+//! Names and sentences inside generated comments and strings.
+
+/// The most characters of a name that a comment shows.
+const SHOWN: usize = 120;
+
+/// A name inside a comment or documentation of any target: one line, no quote, backslash or
+/// bracket that could end the comment or be read as markup, no invisible character. For people
+/// only; nothing is ever compared with it.
+#[must_use]
+pub fn shown(name: &str) -> String {
+    let mut text = String::new();
+    for (i, c) in name.chars().enumerate() {
+        if i == SHOWN {
+            text.push('…');
+            break;
+        }
+        match c {
+            '`' | '\\' => text.push('\''),
+            // `*/` ends a C comment, `/*` warns inside one and nests in Rust, `"""` ends Python's
+            // documentation, `??/` continues a line as a trigraph.
+            '*' | '/' if text.ends_with(['*', '/']) => {
+                text.push(' ');
+                text.push(c);
+            }
+            '"' => text.push('\''),
+            '?' if text.ends_with('?') => text.push_str(" ?"),
+            ' '..='~' => text.push(c),
+            _ if c.is_alphanumeric() => text.push(c),
+            _ => text.push_str(&format!("<{:x}>", u32::from(c))),
+        }
+    }
+    text
+}
+
+/// [`shown`] as inline code of rustdoc and markdown.
+#[must_use]
+pub fn code(name: &str) -> String {
+    let text = shown(name);
+    if text.trim().is_empty() {
+        "(no name)".to_owned()
+    } else {
+        format!("`{}`", text.trim().replace('|', "¦"))
+    }
+}
+
+/// A sentence from a TOML file inside documentation: like [`shown`], with markup escaped.
+#[must_use]
+pub fn sentence(text: &str) -> String {
+    let mut escaped = String::new();
+    for c in shown(text).trim().chars() {
+        if matches!(c, '[' | ']' | '<' | '>' | '*' | '_' | '#' | '|' | '&' | '~') {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    escaped
+}
+
+/// A string literal of Rust.
+#[must_use]
+pub fn rust_string(text: &str) -> String {
+    format!("\"{}\"", text.escape_default())
+}
+
+/// A floating-point literal of Rust, Python and C: the shortest that reads back to the same f64.
+#[must_use]
+pub fn number(x: f64) -> String {
+    format!("{x:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_stay_comments() {
+        assert_eq!(shown("a*/b/*c**/\n\"\"\"`\\"), "a* /b/ *c* * /<a>''''\'");
+        assert_eq!(shown("//* ??/"), "/ / * ? ?/");
+        assert_eq!(shown("\u{202e}x\u{200b}"), "<202e>x<200b>");
+        assert_eq!(shown(&"é".repeat(10_000)).chars().count(), SHOWN + 1);
+        assert_eq!(sentence("see [x](y) <b>"), "see \\[x\\](y) \\<b\\>");
+    }
+
+    #[test]
+    fn literals_read_back() {
+        assert_eq!(rust_string("a\"\\\n\u{202e}é"), r#""a\"\\\n\u{202e}\u{e9}""#);
+        for x in [0.1, -0.0, 1e300, 5e-324, 9007199254740993.0, 16.0] {
+            assert_eq!(number(x).parse::<f64>().unwrap().to_bits(), x.to_bits());
+        }
+    }
+}

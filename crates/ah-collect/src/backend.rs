@@ -1,0 +1,88 @@
+//! Which optimization is measured where.
+
+use std::fmt;
+
+use ah_types::{Optimization, OptimizationError};
+
+use crate::collect::CollectError;
+use crate::runner::Runner;
+use crate::{cpu, cuda, fake};
+
+/// The devices that kernels run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// The host's processor.
+    Cpu,
+    /// NVIDIA GPUs.
+    Cuda,
+    /// A device that misbehaves on purpose, see [`fake`].
+    Fake,
+}
+
+impl Backend {
+    /// CUDA where a GPU is there and works, else the processor, and why.
+    #[must_use]
+    pub fn auto() -> (Self, Option<String>) {
+        match cuda::count() {
+            Ok(0) => (Self::Cpu, Some("NVIDIA's driver is installed and finds no GPU".to_owned())),
+            Ok(_) => (Self::Cuda, None),
+            Err(e) => (Self::Cpu, Some(e.to_string())),
+        }
+    }
+
+    /// The name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Cuda => "cuda",
+            Self::Fake => "fake",
+        }
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A runner in this process.
+///
+/// # Errors
+/// [`CollectError::Device`] where the device is not there, [`CollectError::Usage`] where nothing
+/// measures this optimization on it.
+pub fn open(
+    optimization: Optimization,
+    backend: Backend,
+    device: u32,
+    in_worker: bool,
+) -> Result<Box<dyn Runner>, CollectError> {
+    let name = optimization.name.clone();
+    let runner = match backend {
+        Backend::Cpu if device > 0 => {
+            return Err(CollectError::Device(format!("the CPU is device 0, found --device {device}")));
+        }
+        Backend::Cpu => cpu::open(optimization),
+        Backend::Cuda => cuda::open(optimization, device)
+            .map_err(|e| CollectError::Device(format!("--backend cuda: {e}")))?,
+        Backend::Fake => Some(fake::open(in_worker)?),
+    };
+    runner.ok_or_else(|| {
+        CollectError::Usage(format!(
+            "nothing measures {name} with --backend {backend}; ah-collect --list shows what can be measured, \
+             and a program of your own can implement ah_collect::BenchmarkRunner"
+        ))
+    })
+}
+
+/// The optimization of this name: a built-in one or the fake device's.
+///
+/// # Errors
+/// [`OptimizationError::Unknown`] lists the names that exist.
+pub fn optimization(name: &str, backend: Backend) -> Result<Optimization, OptimizationError> {
+    match backend {
+        Backend::Fake => Optimization::from_toml(fake::OPTIMIZATION),
+        _ => Optimization::built_in(name),
+    }
+}

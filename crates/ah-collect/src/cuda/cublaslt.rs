@@ -1,0 +1,381 @@
+//! cuBLASLt's algorithms, each named by the attributes that make it the same one everywhere.
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::fmt;
+
+use cudarc::cublaslt::{result, sys};
+
+use super::arena::Allocation;
+use super::cublas::{Matrix, Product};
+use super::device::Gpu;
+use super::element::Element;
+use super::error::CudaError;
+use super::library::Library;
+
+/// What NVIDIA advises for Hopper.
+const WORKSPACE: usize = 32 << 20;
+/// Proposals asked of cuBLASLt's own heuristic for one product.
+const PROPOSALS: usize = 6;
+
+type Attribute = sys::cublasLtMatmulAlgoConfigAttributes_t;
+
+/// The attributes of an algorithm, in the order of their names in [`NAMES`].
+///
+/// Tiles, stages and clusters are cuBLASLt's own numbers for them (`cublasLtMatmulTile_t`, …).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Algorithm([u32; 9]);
+
+const NAMES: [&str; 9] =
+    ["ALGO", "TILE", "STAGES", "SPLIT-K", "REDUCTION", "SWIZZLE", "CUSTOM", "INNER", "CLUSTER"];
+const ATTRIBUTES: [Attribute; 9] = [
+    Attribute::CUBLASLT_ALGO_CONFIG_ID,
+    Attribute::CUBLASLT_ALGO_CONFIG_TILE_ID,
+    Attribute::CUBLASLT_ALGO_CONFIG_STAGES_ID,
+    Attribute::CUBLASLT_ALGO_CONFIG_SPLITK_NUM,
+    Attribute::CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME,
+    Attribute::CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING,
+    Attribute::CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION,
+    Attribute::CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID,
+    Attribute::CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID,
+];
+
+/// The last two are 16 bits wide, the others 32.
+fn width(index: usize) -> usize {
+    if index >= 7 { 2 } else { 4 }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("cublaslt")?;
+        // Split-K of −1 leaves it to the algorithm (stream-K), so all are shown with a sign.
+        #[allow(clippy::cast_possible_wrap)]
+        NAMES.iter().zip(self.0).try_for_each(|(name, value)| write!(f, "_{name}={}", value as i32))
+    }
+}
+
+fn lt(doing: &'static str) -> impl Fn(result::CublasError) -> CudaError {
+    move |e| CudaError::BlasLt { doing, status: e.0 }
+}
+
+/// A handle with its workspace.
+pub(crate) struct CublasLt {
+    handle: sys::cublasLtHandle_t,
+    workspace: Allocation,
+}
+
+// SAFETY: a handle may be used from any thread.
+unsafe impl Send for CublasLt {}
+
+/// A product and the algorithm that is to compute it.
+pub(crate) struct Plan {
+    product: Described,
+    algorithm: sys::cublasLtMatmulAlgo_t,
+}
+
+impl CublasLt {
+    pub(crate) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
+        Library::CublasLt.require()?;
+        gpu.enter()?;
+        let workspace = Allocation::new(gpu.context(), WORKSPACE)?;
+        Ok(Self { handle: result::create_handle().map_err(lt("open cuBLASLt"))?, workspace })
+    }
+
+    /// `product` by `algorithm`; `None` where it does not support this product.
+    pub(crate) fn plan(&self, product: &Product, algorithm: &Algorithm) -> Result<Option<Plan>, CudaError> {
+        let described = Described::new(product)?;
+        let kind = lt_type(product.element);
+        let mut algo = sys::cublasLtMatmulAlgo_t { data: [0; 8] };
+        let mut found = no_result();
+        // SAFETY: all that is pointed to lives through the calls; each attribute is given as many
+        // bytes as cuBLASLt's documentation says that it has.
+        let supported = unsafe {
+            sys::cublasLtMatmulAlgoInit(
+                self.handle,
+                compute_type(product),
+                sys::cudaDataType_t::CUDA_R_32F,
+                kind,
+                kind,
+                kind,
+                kind,
+                i32::try_from(algorithm.0[0]).unwrap_or(-1),
+                &mut algo,
+            )
+            .result()
+            .and_then(|()| {
+                // The first attribute is the algorithm itself, which was just chosen.
+                (1..ATTRIBUTES.len()).try_for_each(|i| {
+                    let value = (&raw const algorithm.0[i]).cast::<c_void>();
+                    sys::cublasLtMatmulAlgoConfigSetAttribute(&mut algo, ATTRIBUTES[i], value, width(i))
+                        .result()
+                })
+            })
+            .and_then(|()| {
+                let d = &described;
+                sys::cublasLtMatmulAlgoCheck(self.handle, d.operation, d.a, d.b, d.c, d.c, &algo, &mut found)
+                    .result()
+            })
+        };
+        let fits = supported.is_ok() && found.workspaceSize <= WORKSPACE;
+        Ok(fits.then_some(Plan { product: described, algorithm: algo }))
+    }
+
+    /// Starts a planned product.
+    pub(crate) fn run(&self, gpu: &Gpu, product: &Product, plan: &Plan) -> Result<(), CudaError> {
+        let (one, zero) = (1_f32, 0_f32);
+        let d = &plan.product;
+        let c = product.c.buffer.address as *mut c_void;
+        // SAFETY: the matrices are device memory of the sizes described; as in `cublas`, cᵀ = bᵀ · aᵀ.
+        unsafe {
+            result::matmul(
+                self.handle,
+                d.operation,
+                (&raw const one).cast(),
+                (&raw const zero).cast(),
+                product.b.buffer.address as *const c_void,
+                d.a,
+                product.a.buffer.address as *const c_void,
+                d.b,
+                c,
+                d.c,
+                c,
+                d.c,
+                &plan.algorithm,
+                self.workspace.buffer().address as *mut c_void,
+                WORKSPACE,
+                gpu.stream().cast(),
+            )
+        }
+        .map_err(lt("multiply with cuBLASLt"))
+    }
+
+    /// The algorithms that cuBLASLt's own heuristic proposes for a product, best first.
+    fn proposals(&self, product: &Product) -> Result<Vec<Algorithm>, CudaError> {
+        let described = Described::new(product)?;
+        let preference = Preference(result::create_matmul_pref().map_err(lt("ask cuBLASLt"))?);
+        let mut results = [no_result(); PROPOSALS];
+        let mut count = 0;
+        // SAFETY: all that is pointed to lives through the calls.
+        unsafe {
+            let bytes = WORKSPACE as u64;
+            result::set_matmul_pref_attribute(
+                preference.0,
+                sys::cublasLtMatmulPreferenceAttributes_t::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                (&raw const bytes).cast(),
+                8,
+            )
+            .map_err(lt("ask cuBLASLt"))?;
+            let d = &described;
+            let answer = sys::cublasLtMatmulAlgoGetHeuristic(
+                self.handle,
+                d.operation,
+                d.a,
+                d.b,
+                d.c,
+                d.c,
+                preference.0,
+                PROPOSALS as i32,
+                results.as_mut_ptr(),
+                &mut count,
+            );
+            if answer.result().is_err() {
+                return Ok(Vec::new());
+            }
+        }
+        let found = results.iter().take(usize::try_from(count).unwrap_or(0));
+        Ok(found.filter(|r| r.state.result().is_ok()).filter_map(|r| attributes(&r.algo)).collect())
+    }
+
+    /// The algorithms that are proposed most often over a fixed set of products, so the same on
+    /// every machine with this library and device: `count` for each of 16-bit floats, float32 and
+    /// TF32. An earlier proposal counts for more.
+    pub(crate) fn survey(&self, counts: [usize; 3]) -> Result<Vec<Algorithm>, CudaError> {
+        let mut all = Vec::new();
+        let kinds = [
+            &[(Element::F16, false), (Element::Bf16, false)][..],
+            &[(Element::F32, false)],
+            &[(Element::F32, true)],
+        ];
+        for (kinds, count) in kinds.into_iter().zip(counts) {
+            let mut weights: HashMap<Algorithm, f64> = HashMap::new();
+            for (shape, (element, tf32)) in shapes().flat_map(|s| kinds.iter().map(move |k| (s, *k))) {
+                for (rank, algorithm) in (1_u32..).zip(self.proposals(&product(shape, element, tf32))?) {
+                    *weights.entry(algorithm).or_default() += 1.0 / f64::from(rank);
+                }
+            }
+            let mut ranked: Vec<_> = weights.into_iter().collect();
+            ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            all.extend(ranked.into_iter().take(count).map(|(algorithm, _)| algorithm));
+        }
+        all.sort_unstable();
+        all.dedup();
+        Ok(all)
+    }
+}
+
+impl Drop for CublasLt {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, destroyed here alone.
+        let _ = unsafe { result::destroy_handle(self.handle) };
+    }
+}
+
+/// m, k, n and which operands are column-major.
+type SurveyShape = ([usize; 3], [bool; 2]);
+
+fn shapes() -> impl Iterator<Item = SurveyShape> {
+    let ms = [1, 16, 64, 128, 512, 1024, 2048, 4096, 8192];
+    let others = [
+        (1024, 1024),
+        (4096, 1024),
+        (1024, 4096),
+        (4096, 4096),
+        (8192, 8192),
+        (4096, 11008),
+        (1000, 1000),
+        (16384, 512),
+    ];
+    let layouts = [[false, false], [false, true], [true, false], [true, true]];
+    ms.into_iter().flat_map(move |m| {
+        others.into_iter().flat_map(move |(k, n)| layouts.into_iter().map(move |l| ([m, k, n], l)))
+    })
+}
+
+/// A product whose matrices are nowhere: enough to ask about.
+fn product(([m, k, n], [a, b]): SurveyShape, element: Element, tf32: bool) -> Product {
+    let matrix = |rows, columns, column_major| Matrix {
+        buffer: super::arena::Buffer { address: 0, bytes: 0 },
+        rows,
+        columns,
+        strides: if column_major { (1, rows) } else { (columns, 1) },
+    };
+    Product { element, tf32, a: matrix(m, k, a), b: matrix(k, n, b), c: matrix(m, n, false) }
+}
+
+fn attributes(algo: &sys::cublasLtMatmulAlgo_t) -> Option<Algorithm> {
+    let mut values = [0_u32; 9];
+    for (i, value) in values.iter_mut().enumerate() {
+        let mut written = 0;
+        let to = (&raw mut *value).cast::<c_void>();
+        // SAFETY: `value` has room for the bytes asked for (little-endian, so two of four will do).
+        let got = unsafe {
+            sys::cublasLtMatmulAlgoConfigGetAttribute(algo, ATTRIBUTES[i], to, width(i), &mut written)
+        };
+        got.result().ok()?;
+    }
+    Some(Algorithm(values))
+}
+
+fn no_result() -> sys::cublasLtMatmulHeuristicResult_t {
+    sys::cublasLtMatmulHeuristicResult_t {
+        algo: sys::cublasLtMatmulAlgo_t { data: [0; 8] },
+        workspaceSize: 0,
+        state: sys::cublasStatus_t::CUBLAS_STATUS_NOT_INITIALIZED,
+        wavesCount: 0.0,
+        reserved: [0; 4],
+    }
+}
+
+fn compute_type(product: &Product) -> sys::cublasComputeType_t {
+    if product.element == Element::F32 && product.tf32 {
+        sys::cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32
+    } else {
+        sys::cublasComputeType_t::CUBLAS_COMPUTE_32F
+    }
+}
+
+fn lt_type(element: Element) -> sys::cudaDataType_t {
+    match element {
+        Element::F16 => sys::cudaDataType_t::CUDA_R_16F,
+        Element::Bf16 => sys::cudaDataType_t::CUDA_R_16BF,
+        _ => sys::cudaDataType_t::CUDA_R_32F,
+    }
+}
+
+struct Preference(sys::cublasLtMatmulPreference_t);
+
+impl Drop for Preference {
+    fn drop(&mut self) {
+        // SAFETY: made once, destroyed here alone.
+        let _ = unsafe { result::destroy_matmul_pref(self.0) };
+    }
+}
+
+/// A product in cuBLASLt's terms: cᵀ = bᵀ · aᵀ in columns, so `a` here describes our b.
+struct Described {
+    operation: sys::cublasLtMatmulDesc_t,
+    a: sys::cublasLtMatrixLayout_t,
+    b: sys::cublasLtMatrixLayout_t,
+    c: sys::cublasLtMatrixLayout_t,
+}
+
+// SAFETY: descriptions on the heap, owned by one value.
+unsafe impl Send for Described {}
+
+impl Described {
+    fn new(product: &Product) -> Result<Self, CudaError> {
+        let doing = "describe a product to cuBLASLt";
+        let layout = |m: &Matrix| {
+            // What lies row by row is the transposed matrix in columns.
+            let (rows, columns) = if m.is_column_major() { (m.rows, m.columns) } else { (m.columns, m.rows) };
+            result::create_matrix_layout(
+                lt_type(product.element),
+                rows as u64,
+                columns as u64,
+                m.leading() as i64,
+            )
+            .map_err(lt(doing))
+        };
+        use std::ptr::null_mut;
+        let mut described = Self { operation: null_mut(), a: null_mut(), b: null_mut(), c: null_mut() };
+        described.a = layout(&product.b)?;
+        described.b = layout(&product.a)?;
+        described.c = layout(&product.c)?;
+        described.operation =
+            result::create_matmul_desc(compute_type(product), sys::cudaDataType_t::CUDA_R_32F)
+                .map_err(lt(doing))?;
+        use sys::cublasLtMatmulDescAttributes_t as Desc;
+        for (attribute, matrix) in
+            [(Desc::CUBLASLT_MATMUL_DESC_TRANSA, &product.b), (Desc::CUBLASLT_MATMUL_DESC_TRANSB, &product.a)]
+        {
+            // CUBLAS_OP_N and CUBLAS_OP_T.
+            let op = i32::from(matrix.is_column_major());
+            // SAFETY: the description was just made; the value has four bytes.
+            unsafe {
+                result::set_matmul_desc_attribute(described.operation, attribute, (&raw const op).cast(), 4)
+            }
+            .map_err(lt(doing))?;
+        }
+        Ok(described)
+    }
+}
+
+impl Drop for Described {
+    fn drop(&mut self) {
+        // SAFETY: each was made by `new` or is null, and is destroyed here alone.
+        unsafe {
+            for layout in [self.a, self.b, self.c] {
+                if !layout.is_null() {
+                    let _ = result::destroy_matrix_layout(layout);
+                }
+            }
+            if !self.operation.is_null() {
+                let _ = result::destroy_matmul_desc(self.operation);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_algorithms_apart() {
+        let name = Algorithm([66, 20, 36, 1, 0, 1, 0, 3, 2]).to_string();
+        assert_eq!(
+            name,
+            "cublaslt_ALGO=66_TILE=20_STAGES=36_SPLIT-K=1_REDUCTION=0_SWIZZLE=1_CUSTOM=0_INNER=3_CLUSTER=2"
+        );
+    }
+}

@@ -1,0 +1,185 @@
+//! A device that misbehaves on purpose (`--backend fake`): its choices are slow, noisy, failing,
+//! wrong, hanging and crashing, so that what the framework survives is proved without a GPU.
+//!
+//! Its clock is made up: a time depends on the input, the choice and the number of samples taken,
+//! so two runs give the same log. Choices that hang or end the process are offered only inside a
+//! [worker](crate::worker).
+
+use std::time::Duration;
+
+use ah_types::device::Cpu;
+use ah_types::timing::TimingPolicy;
+use ah_types::{ChoiceId, Context, Device, Optimization, OptimizationError};
+use rand::Rng as _;
+
+use crate::runner::{BenchmarkRunner, Burst, Erased, Failure, Runner};
+use crate::sampling::{self, Rng};
+
+/// Its optimization.
+pub const OPTIMIZATION: &str = include_str!("fake.toml");
+
+/// How a choice behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manner {
+    /// Takes time in proportion to the size.
+    Steady,
+    /// Faster below 1000 elements, slower above.
+    SmallIsFast,
+    /// Takes ten times as long.
+    Slow,
+    /// Takes up to half as long again.
+    Noisy,
+    /// Fails when it runs.
+    Failing,
+    /// Fails on the third sample.
+    FailingLate,
+    /// Gives a wrong result.
+    Wrong,
+    /// Never answers (on even sizes).
+    Hanging,
+    /// Ends the process (on even sizes).
+    Crashing,
+    /// Makes the device useless to the process (on even sizes).
+    Losing,
+}
+
+const MANNERS: [(&str, Manner); 10] = [
+    ("steady", Manner::Steady),
+    ("small_is_fast", Manner::SmallIsFast),
+    ("slow", Manner::Slow),
+    ("noisy", Manner::Noisy),
+    ("failing", Manner::Failing),
+    ("failing_late", Manner::FailingLate),
+    ("wrong", Manner::Wrong),
+    ("hanging", Manner::Hanging),
+    ("crashing", Manner::Crashing),
+    ("losing", Manner::Losing),
+];
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Fake {
+    optimization: Optimization,
+    choices: Vec<String>,
+    in_worker: bool,
+    /// What a run really takes.
+    pace: Duration,
+}
+
+/// An input of the fake device.
+#[derive(Debug)]
+pub struct FakeInput {
+    size: f64,
+    noise: Rng,
+    samples: [u32; MANNERS.len()],
+}
+
+/// Opens the fake device. `AH_FAKE_PACE_US` says how many microseconds a sample really takes.
+///
+/// # Errors
+/// None in practice: its optimization is built in.
+pub fn open(in_worker: bool) -> Result<Box<dyn Runner>, OptimizationError> {
+    let pace = std::env::var("AH_FAKE_PACE_US").ok().and_then(|us| us.parse().ok()).unwrap_or(20);
+    Ok(Box::new(Erased::new(Fake {
+        optimization: Optimization::from_toml(OPTIMIZATION)?,
+        choices: MANNERS.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        in_worker,
+        pace: Duration::from_micros(pace),
+    })))
+}
+
+impl Fake {
+    /// Faults that only a worker survives happen on every second size.
+    fn faults(&self, input: &FakeInput) -> bool {
+        self.in_worker && input.size % 2.0 == 0.0
+    }
+}
+
+impl BenchmarkRunner for Fake {
+    type Input = FakeInput;
+
+    fn optimization(&self) -> &Optimization {
+        &self.optimization
+    }
+
+    fn device(&self) -> Device {
+        Device::Cpu(Cpu {
+            model: "fake".to_owned(),
+            cores: 1,
+            caches: Vec::new(),
+            instruction_sets: Vec::new(),
+        })
+    }
+
+    fn choices(&self) -> &[String] {
+        &self.choices
+    }
+
+    fn timing(&self) -> TimingPolicy {
+        TimingPolicy { max_samples: 10, ..TimingPolicy::default() }
+    }
+
+    fn draw(&self, rng: &mut Rng) -> Context {
+        let size = sampling::log_uniform(rng, 1, 100_000);
+        Context::new().with("size", size).with("kind", *sampling::pick(rng, &["apples", "pears"]))
+    }
+
+    fn accepts(&self, context: &Context) -> Result<(), String> {
+        match context.number("size") {
+            Some(size) if size >= 1.0 => Ok(()),
+            _ => Err("size must be at least 1".to_owned()),
+        }
+    }
+
+    fn create_input(&mut self, context: &Context, seed: u64) -> Result<FakeInput, Failure> {
+        let size = context.number("size").unwrap_or(1.0);
+        if size > 90_000.0 {
+            return Err(Failure::skipped("out of memory: more than 90000 elements do not fit"));
+        }
+        Ok(FakeInput { size, noise: sampling::rng(seed, 0), samples: [0; MANNERS.len()] })
+    }
+
+    fn check(&mut self, input: &mut FakeInput, choice: ChoiceId) -> Result<(), Failure> {
+        match MANNERS[choice.index()].1 {
+            Manner::Hanging | Manner::Crashing | Manner::Losing if !self.in_worker => {
+                Err(Failure::skipped("only in a worker process (--isolate)"))
+            }
+            Manner::Wrong => Err(Failure::failed("wrong result: relative error 1 (at most 1e-6 expected)")),
+            Manner::Crashing if self.faults(input) => std::process::abort(),
+            _ => Ok(()),
+        }
+    }
+
+    fn run_benchmark(
+        &mut self,
+        input: &mut FakeInput,
+        choice: ChoiceId,
+        burst: Burst,
+    ) -> Result<Vec<f64>, Failure> {
+        let manner = MANNERS[choice.index()].1;
+        let mut times = Vec::new();
+        for _ in 0..burst.samples {
+            std::thread::sleep(self.pace);
+            input.samples[choice.index()] += 1;
+            let factor = match manner {
+                Manner::SmallIsFast if input.size < 1000.0 => 0.5,
+                Manner::SmallIsFast => 1.5,
+                Manner::Slow => 10.0,
+                Manner::Noisy => input.noise.random_range(1.0..1.5),
+                Manner::Failing => return Err(Failure::failed("this choice always fails")),
+                Manner::FailingLate if input.samples[choice.index()] > 3 => {
+                    return Err(Failure::failed("this choice fails after a while"));
+                }
+                Manner::Hanging if self.faults(input) => loop {
+                    std::thread::park();
+                },
+                Manner::Losing if self.faults(input) => {
+                    return Err(Failure::DeviceLost("an illegal address was encountered".to_owned()));
+                }
+                _ => 1.0,
+            };
+            times.push(input.size * factor * 1e-3);
+        }
+        Ok(times)
+    }
+}

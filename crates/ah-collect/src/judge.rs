@@ -1,0 +1,240 @@
+//! How good a heuristic's choices are: every choice is measured on inputs that it never saw, and
+//! what it chose is compared with the winner (the oracle) and with the fallback.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use ah_types::timing::TimingPolicy;
+use ah_types::{Context, Decision, Model, Outcome};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+use crate::collect::CollectError;
+use crate::measure::{Measurement, measure};
+use crate::plan::{Plan, Shard};
+use crate::runner::{Failure, Runner};
+
+/// One input, judged. Times are medians in milliseconds.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// The input in a few words.
+    pub label: String,
+    /// The input.
+    pub context: Context,
+    /// What the heuristic chose; `None` where it was unsure.
+    pub chosen: Option<String>,
+    /// The fastest choice.
+    pub winner: String,
+    /// Its time.
+    pub winner_ms: f64,
+    /// The time of what runs: the heuristic's choice, or the fallback where it was unsure or its
+    /// choice failed.
+    pub ms: f64,
+    /// The time of the fallback.
+    pub fallback_ms: f64,
+}
+
+impl Judged {
+    /// The time of what runs over the winner's, at least 1.
+    #[must_use]
+    pub fn slowdown(&self) -> f64 {
+        self.ms / self.winner_ms
+    }
+
+    /// The fallback's time over the time of what runs.
+    #[must_use]
+    pub fn speedup(&self) -> f64 {
+        self.fallback_ms / self.ms
+    }
+}
+
+/// What [`judge`] found. Its `Display` is the table.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    /// The inputs, in order.
+    pub inputs: Vec<Judged>,
+    /// The choice that runs without a heuristic.
+    pub fallback: String,
+    /// Inputs that could not be judged, each with its reason.
+    pub left_out: Vec<(String, String)>,
+}
+
+impl Judgement {
+    /// The geometric mean of the slowdowns against the oracle.
+    #[must_use]
+    pub fn slowdown(&self) -> f64 {
+        geometric_mean(self.inputs.iter().map(Judged::slowdown))
+    }
+
+    /// The geometric mean of the speedups over the fallback.
+    #[must_use]
+    pub fn speedup(&self) -> f64 {
+        geometric_mean(self.inputs.iter().map(Judged::speedup))
+    }
+
+    /// The geometric mean of what always taking the fallback costs against the oracle.
+    #[must_use]
+    pub fn fallback_slowdown(&self) -> f64 {
+        geometric_mean(self.inputs.iter().map(|i| i.fallback_ms / i.winner_ms))
+    }
+
+    /// The share of inputs on which the heuristic decided.
+    #[must_use]
+    pub fn coverage(&self) -> f64 {
+        let decided = self.inputs.iter().filter(|i| i.chosen.is_some()).count();
+        #[allow(clippy::cast_precision_loss)]
+        let share = decided as f64 / self.inputs.len().max(1) as f64;
+        share
+    }
+}
+
+/// Measures every choice on each of `contexts` and compares what `decide` chooses among the
+/// offered ones (`None`: unsure, the fallback runs) with the winner and with `fallback`.
+/// `each` is called with every input that was judged.
+///
+/// # Errors
+/// The device is lost, or nothing could be judged.
+pub fn judge(
+    runner: &mut dyn Runner,
+    contexts: impl IntoIterator<Item = (Context, u64)>,
+    policy: &TimingPolicy,
+    fallback: &str,
+    mut decide: impl FnMut(&Context, &[&str]) -> Option<String>,
+    mut each: impl FnMut(&Judged),
+) -> Result<Judgement, CollectError> {
+    let choices = runner.choices().to_vec();
+    if !choices.iter().any(|c| c == fallback) {
+        return Err(CollectError::Usage(format!(
+            "the fallback {fallback:?} is none of the choices here: {}",
+            choices.join(", ")
+        )));
+    }
+    let mut judgement = Judgement { inputs: Vec::new(), fallback: fallback.to_owned(), left_out: Vec::new() };
+    for (context, seed) in contexts {
+        let label = runner.label(&context);
+        let measured = measure(runner, &context, seed, policy).map_err(|failure| failure.to_string());
+        if let Ok(Measurement { lost: Some(reason), .. }) = &measured {
+            return Err(CollectError::Device(format!("the device is lost: {reason}")));
+        }
+        let judged = measured.and_then(|m| one(label.clone(), context, &choices, &m, fallback, &mut decide));
+        match judged {
+            Ok(judged) => {
+                each(&judged);
+                judgement.inputs.push(judged);
+            }
+            Err(reason) => judgement.left_out.push((label, reason)),
+        }
+    }
+    match (judgement.inputs.is_empty(), judgement.left_out.first()) {
+        (true, Some((label, reason))) => {
+            Err(CollectError::TooLittle(format!("no input could be judged; the first, {label}: {reason}")))
+        }
+        (true, None) => Err(CollectError::TooLittle("there is no input to judge on".to_owned())),
+        (false, _) => Ok(judgement),
+    }
+}
+
+fn one(
+    label: String,
+    context: Context,
+    choices: &[String],
+    measurement: &Measurement,
+    fallback: &str,
+    decide: &mut impl FnMut(&Context, &[&str]) -> Option<String>,
+) -> Result<Judged, String> {
+    let time = |name: &str| {
+        let position = choices.iter().position(|c| c == name)?;
+        measurement.outcomes[position].median().filter(|ms| ms.is_finite())
+    };
+    let (winner, winner_ms) = measurement.winner().ok_or("no choice could be measured")?;
+    let fallback_ms =
+        time(fallback).ok_or_else(|| format!("the fallback {fallback} could not be measured"))?;
+    let offered: Vec<&str> = choices
+        .iter()
+        .zip(&measurement.outcomes)
+        .filter(|(_, outcome)| !matches!(outcome, Outcome::Skipped { .. }))
+        .map(|(choice, _)| choice.as_str())
+        .collect();
+    let chosen = decide(&context, &offered);
+    let ms = chosen.as_deref().and_then(time).unwrap_or(fallback_ms);
+    let winner = choices[winner.index()].clone();
+    Ok(Judged { label, context, chosen, winner, winner_ms, ms, fallback_ms })
+}
+
+/// `count` contexts of the sequence that `seed` names, with the seeds of their data: fresh ones,
+/// where the log was collected with another seed.
+///
+/// # Errors
+/// The optimization's features are malformed.
+pub fn fresh(runner: &dyn Runner, seed: u64, count: usize) -> Result<Vec<(Context, u64)>, CollectError> {
+    let schema = runner.optimization().schema()?;
+    let mut plan = Plan::new(None, seed, Shard::default(), HashSet::new(), schema);
+    let next = || plan.next(runner).map(|p| p.map(|p| (p.context, p.data_seed))).transpose();
+    let drawn: Result<_, Failure> = std::iter::from_fn(next).take(count).collect();
+    drawn.map_err(|failure| CollectError::Device(failure.to_string()))
+}
+
+/// A model as the decider of [`judge`].
+pub fn model(model: &Model) -> impl FnMut(&Context, &[&str]) -> Option<String> {
+    |context, offered| {
+        let values = model.values(context);
+        match model.decide(&values, |id| offered.contains(&model.choice_name(id))) {
+            Decision::Choice(ranked) => Some(model.choice_name(ranked.choice).to_owned()),
+            Decision::Unsure(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Judgement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut table = Table::new();
+        table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+        table.set_header(["input", "choice", "winner", "time ms", "slowdown", "speedup"]);
+        for input in &self.inputs {
+            table.add_row([
+                input.label.clone(),
+                input.chosen.clone().unwrap_or_else(|| format!("unsure: {}", self.fallback)),
+                input.winner.clone(),
+                format!("{:.4}", input.ms),
+                format!("{:.3}", input.slowdown()),
+                format!("{:.3}", input.speedup()),
+            ]);
+        }
+        table.add_row([
+            format!("geometric mean of {}", self.inputs.len()),
+            String::new(),
+            String::new(),
+            String::new(),
+            format!("{:.3}", self.slowdown()),
+            format!("{:.3}", self.speedup()),
+        ]);
+        for column in 3..6 {
+            if let Some(column) = table.column_mut(column) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        for line in table.lines() {
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        write!(
+            f,
+            "slowdown: against the oracle (always {} {:.3}); speedup: over {}; decided on {:.0} % of the inputs",
+            self.fallback,
+            self.fallback_slowdown(),
+            self.fallback,
+            self.coverage() * 100.0
+        )?;
+        for (label, reason) in &self.left_out {
+            write!(f, "\nleft out {label}: {reason}")?;
+        }
+        Ok(())
+    }
+}
+
+fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut count) = (0.0, 0_u32);
+    for value in values {
+        sum += value.ln();
+        count += 1;
+    }
+    (sum / f64::from(count.max(1))).exp()
+}

@@ -1,0 +1,89 @@
+//! The seeded sequence of inputs. Input i depends on the seed and on i alone, so a run that was
+//! cut off, a second machine and another number of workers all see the same sequence.
+
+use rand::seq::IndexedRandom as _;
+use rand::{Rng as _, RngCore as _};
+
+/// The generator of all random draws: PCG64, the same on every platform.
+pub type Rng = rand_pcg::Pcg64;
+
+/// The generator of input `index` of the sequence that `seed` names: each input has a stream of
+/// its own.
+#[must_use]
+pub fn rng(seed: u64, index: u64) -> Rng {
+    let mut rng = Rng::new(u128::from(seed), u128::from(index));
+    // Neighbouring streams of an LCG begin alike.
+    for _ in 0..4 {
+        rng.next_u64();
+    }
+    rng
+}
+
+/// A whole number from `low` to `high`, both included, each octave as likely as any other.
+///
+/// # Panics
+/// When `low` is 0 or above `high`.
+#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+pub fn log_uniform(rng: &mut Rng, low: u64, high: u64) -> u64 {
+    assert!(0 < low && low <= high, "an empty range: {low} to {high}");
+    let (a, b) = ((low as f64).ln(), (high as f64 + 1.0).ln());
+    (rng.random_range(a..b).exp() as u64).clamp(low, high)
+}
+
+/// True with this probability.
+pub fn flag(rng: &mut Rng, probability: f64) -> bool {
+    rng.random_bool(probability)
+}
+
+/// One of `items`, each as likely as any other.
+///
+/// # Panics
+/// When there are none.
+pub fn pick<'a, T>(rng: &mut Rng, items: &'a [T]) -> &'a T {
+    items.choose(rng).expect("at least one item to pick from")
+}
+
+/// A dimension from `low` to `high` as they occur in practice: log-uniform, and with the given
+/// probability rounded to a multiple of a power of two (8 to 128) that is small beside it.
+pub fn dimension(rng: &mut Rng, low: u64, high: u64, rounded: f64) -> u64 {
+    let size = log_uniform(rng, low, high);
+    if !flag(rng, rounded) {
+        return size;
+    }
+    let unit = *pick(rng, &[8, 16, 32, 64, 128]);
+    let round = (size + unit / 2) / unit * unit;
+    if (low..=high).contains(&round) { round } else { size }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn input_i_depends_on_seed_and_i_alone() {
+        let draw = |seed, index| rng(seed, index).next_u64();
+        assert_eq!(draw(7, 3), draw(7, 3));
+        let mut all: Vec<u64> = (0..100).flat_map(|i| [draw(7, i), draw(8, i)]).collect();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), 200);
+    }
+
+    #[test]
+    fn octaves_are_equally_likely() {
+        let mut octaves = [0_u32; 8];
+        for i in 0..8000 {
+            let x = log_uniform(&mut rng(1, i), 1, 255);
+            octaves[x.ilog2() as usize] += 1;
+        }
+        assert!(octaves.iter().all(|n| (850..1150).contains(n)), "{octaves:?}");
+    }
+
+    #[test]
+    fn the_ends_of_a_range_are_drawn() {
+        let draws: Vec<u64> = (0..200).map(|i| log_uniform(&mut rng(2, i), 3, 5)).collect();
+        assert!(draws.iter().all(|x| (3..=5).contains(x)));
+        assert!(draws.contains(&3) && draws.contains(&5));
+        assert_eq!(log_uniform(&mut rng(2, 0), 9, 9), 9);
+    }
+}

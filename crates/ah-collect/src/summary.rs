@@ -1,0 +1,131 @@
+//! What a run did, in numbers, for its last lines.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use ah_types::Outcome;
+
+use crate::measure::Measurement;
+
+/// The account of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// Inputs measured in this run.
+    pub measured: u64,
+    /// Inputs that the log held before.
+    pub resumed: u64,
+    /// Inputs skipped altogether, by reason.
+    pub skipped_inputs: BTreeMap<String, u64>,
+    /// Choices skipped, by (choice, reason), and on how many inputs.
+    pub skipped: BTreeMap<(String, String), u64>,
+    /// Choices that failed, by (choice, reason), and on how many inputs.
+    pub failed: BTreeMap<(String, String), u64>,
+    /// How often each choice won.
+    pub wins: BTreeMap<String, u64>,
+    /// Wall time.
+    pub elapsed: Duration,
+    /// The time spent running choices, over all workers.
+    pub measuring: Duration,
+    /// Workers.
+    pub workers: u32,
+    /// Ended by a signal.
+    pub interrupted: bool,
+    /// The torn last line that was cut off the log.
+    pub cut: Option<String>,
+}
+
+/// Most winners, and most reasons, that are shown.
+const SHOWN: usize = 12;
+
+impl Summary {
+    /// Counts an input.
+    pub fn count(&mut self, choices: &[String], measurement: &Measurement) {
+        self.measured += 1;
+        self.measuring += measurement.measuring;
+        for (choice, outcome) in choices.iter().zip(&measurement.outcomes) {
+            match outcome {
+                Outcome::Measured { .. } => {}
+                Outcome::Skipped { reason } => {
+                    *self.skipped.entry((choice.clone(), reason.clone())).or_default() += 1;
+                }
+                Outcome::Failed { reason } => {
+                    *self.failed.entry((choice.clone(), reason.clone())).or_default() += 1;
+                }
+            }
+        }
+        if let Some((winner, _)) = measurement.winner() {
+            *self.wins.entry(choices[winner.index()].clone()).or_default() += 1;
+        }
+    }
+
+    /// Inputs a second.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        #[allow(clippy::cast_precision_loss)]
+        let measured = self.measured as f64;
+        measured / self.elapsed.as_secs_f64().max(1e-9)
+    }
+
+    /// The share of the workers' time that went into running choices.
+    #[must_use]
+    pub fn busy(&self) -> f64 {
+        self.measuring.as_secs_f64() / (self.elapsed.as_secs_f64() * f64::from(self.workers.max(1))).max(1e-9)
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { measured, resumed, elapsed, .. } = self;
+        write!(f, "measured {measured} inputs in {:.1} s", elapsed.as_secs_f64())?;
+        write!(f, " ({:.1} inputs/s, busy measuring {:.0} %)", self.rate(), self.busy() * 100.0)?;
+        if *resumed > 0 {
+            write!(f, "; the log held {resumed} before")?;
+        }
+        let mut wins: Vec<_> = self.wins.iter().collect();
+        wins.sort_by_key(|(name, n)| (std::cmp::Reverse(**n), *name));
+        if !wins.is_empty() {
+            let won = wins.iter().take(SHOWN).map(|(name, n)| format!("{name} {n}"));
+            write!(f, "\nwins: {}", won.collect::<Vec<_>>().join(", "))?;
+            if wins.len() > SHOWN {
+                write!(f, ", and {} more choices", wins.len() - SHOWN)?;
+            }
+        }
+        for (reason, n) in &self.skipped_inputs {
+            write!(f, "\nskipped {n} inputs: {reason}")?;
+        }
+        by_reason(f, "skipped", &self.skipped)?;
+        by_reason(f, "failed", &self.failed)?;
+        if self.interrupted {
+            write!(f, "\ninterrupted after the input in hand; run the same command to go on")?;
+        }
+        Ok(())
+    }
+}
+
+/// One line a reason: the choices that it concerns, and how often.
+fn by_reason(
+    f: &mut fmt::Formatter<'_>,
+    what: &str,
+    counts: &BTreeMap<(String, String), u64>,
+) -> fmt::Result {
+    let mut reasons: BTreeMap<&str, Vec<(&str, u64)>> = BTreeMap::new();
+    for ((choice, reason), n) in counts {
+        reasons.entry(reason).or_default().push((choice, *n));
+    }
+    for (reason, choices) in reasons.iter().take(SHOWN) {
+        let times: u64 = choices.iter().map(|(_, n)| n).sum();
+        let names: Vec<_> = choices.iter().take(3).map(|(name, _)| *name).collect();
+        let more = if choices.len() > 3 { ", …" } else { "" };
+        write!(
+            f,
+            "\n{what} {times} times ({} choices: {}{more}): {reason}",
+            choices.len(),
+            names.join(", ")
+        )?;
+    }
+    if reasons.len() > SHOWN {
+        write!(f, "\n{what} for {} more reasons: see the outcomes file", reasons.len() - SHOWN)?;
+    }
+    Ok(())
+}

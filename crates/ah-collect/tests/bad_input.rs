@@ -1,0 +1,157 @@
+//! Bad input gets one clear sentence and a documented exit code.
+
+mod common;
+
+use assert_cmd::Command;
+use common::{Folder, error, fake, succeed};
+
+fn cpu() -> Command {
+    let mut command = Command::cargo_bin("ah-collect").unwrap();
+    command.args(["--backend", "cpu", "--num-samples", "1"]);
+    command
+}
+
+#[test]
+fn an_unknown_optimization() {
+    let (code, message) = error(cpu().args(["--name", "pad_mn"]));
+    assert_eq!(code, 3);
+    assert!(message.contains("unknown optimization \"pad_mn\"; built in are pad_mm, mm"), "{message}");
+}
+
+#[test]
+fn an_optimization_that_nothing_measures_here() {
+    let (code, message) = error(cpu().args(["--name", "flex_attention"]));
+    assert_eq!(code, 2);
+    assert!(message.contains("nothing measures flex_attention with --backend cpu"), "{message}");
+}
+
+#[test]
+fn outputs_that_cannot_be_written() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("file"), "").unwrap();
+    let full = std::path::PathBuf::from("/dev/full");
+    let mut outputs = vec![(folder.path(""), "directory"), (folder.path("file/train.txt"), "file")];
+    if full.exists() {
+        outputs.push((full, "No space left on device"));
+    } else {
+        eprintln!("skipped: no /dev/full here, so a full disk is not tried");
+    }
+    for (output, reason) in outputs {
+        let (code, message) = error(fake(&folder).arg("-o").arg(&output));
+        assert_eq!(code, 4, "{message}");
+        assert!(message.contains(reason) && message.contains(output.to_str().unwrap()), "{message}");
+    }
+}
+
+#[test]
+fn outputs_that_are_something_else() {
+    let folder = Folder::new();
+    for (name, bytes) in [
+        ("garbage", &b"\x00\xff\x13garbage\n\xfe\n"[..]),
+        ("text", b"this is no log\n"),
+        ("other.json", b"{\"a\": 1}\nx\n"),
+    ] {
+        std::fs::write(folder.path(name), bytes).unwrap();
+        let (code, message) = error(fake(&folder).arg("-o").arg(folder.path(name)));
+        assert_eq!(code, 3, "{message}");
+        assert!(message.contains(name), "{message}");
+        assert_eq!(std::fs::read(folder.path(name)).unwrap(), bytes, "{name} is left as it was");
+    }
+}
+
+#[test]
+fn a_log_of_a_head_alone_is_gone_on_with() {
+    let folder = Folder::new();
+    succeed(fake(&folder).args(["--num-samples", "1"]));
+    let text = folder.read("train.txt");
+    let head: Vec<_> = text.lines().take(2).collect();
+    std::fs::write(folder.log(), head.join("\n") + "\n").unwrap();
+    succeed(fake(&folder).args(["--num-samples", "1"]));
+    assert_eq!(folder.read("train.txt"), text);
+    // A crash while the head was written.
+    std::fs::write(folder.log(), &text[..20]).unwrap();
+    succeed(fake(&folder).args(["--num-samples", "1"]));
+    assert_eq!(folder.read("train.txt"), text);
+}
+
+#[test]
+fn bad_inputs_files_name_file_line_and_column() {
+    let folder = Folder::new();
+    let cases = [
+        ("", "expected a column \"size\""),
+        ("size\n3\n", "expected a column \"kind\""),
+        ("size,kind\n", "expected at least one context"),
+        (
+            "size,kind\n1,pears\ntall,pears\n",
+            "inputs.csv:3:1: expected a number for \"size\", found \"tall\"",
+        ),
+        ("size,kind\nNaN,pears\n", "inputs.csv:2:1: expected a number for \"size\", found \"NaN\""),
+        ("size,kind\n1,pears,7\n", "inputs.csv:2: expected CSV"),
+        ("size,kind\n0,pears\n", "inputs.csv:2: expected a context that fake can measure here"),
+    ];
+    for (text, expected) in cases {
+        std::fs::write(folder.path("inputs.csv"), text).unwrap();
+        let (code, message) = error(fake(&folder).args(["--inputs", "inputs.csv"]));
+        assert_eq!(code, 3, "{message}");
+        assert!(message.contains(expected), "{text:?}: {message}");
+    }
+    let (code, message) = error(fake(&folder).args(["--inputs", "missing.csv"]));
+    assert_eq!(code, 4);
+    assert!(message.contains("missing.csv"), "{message}");
+    assert!(!folder.log().exists(), "nothing is written before the inputs are known to be good");
+}
+
+#[test]
+fn contexts_outside_the_domain() {
+    let folder = Folder::new();
+    let header = "m,k,n,mat1_stride_0,mat1_stride_1,mat2_stride_0,mat2_stride_1,mat1_dtype,mat2_dtype,mat1_iscontig,mat2_iscontig,using_tf32";
+    for (row, expected) in [
+        ("8,8,8,8,1,8,1,torch.float16,torch.float32,True,True,False", "mat1_dtype must be torch.float32"),
+        (
+            "8,8,8,9,1,8,1,torch.float32,torch.float32,True,True,False",
+            "its strides must be (8, 1) or (1, 8), found (9, 1)",
+        ),
+        ("0,8,8,8,1,8,1,torch.float32,torch.float32,True,True,False", "m must be a whole number from 1 up"),
+    ] {
+        std::fs::write(folder.path("inputs.csv"), format!("{header}\n{row}\n")).unwrap();
+        let (code, message) = error(
+            cpu()
+                .args(["--name", "mm", "--inputs"])
+                .arg(folder.path("inputs.csv"))
+                .arg("-o")
+                .arg(folder.log()),
+        );
+        assert_eq!(code, 3, "{message}");
+        assert!(message.contains("inputs.csv:2") && message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn wrong_flags() {
+    let folder = Folder::new();
+    for args in [
+        &["--shard", "0/4"][..],
+        &["--shard", "5/4"],
+        &["--shard", "half"],
+        &["--num-samples", "0"],
+        &["--max-seconds", "-1"],
+        &["--num-reps", "0"],
+    ] {
+        let (code, message) = error(fake(&folder).args(args));
+        assert_eq!(code, 2, "{args:?}: {message}");
+    }
+    let (code, message) = error(cpu().args(["--name", "mm", "--device", "3"]));
+    assert_eq!(code, 5);
+    assert!(message.contains("--device 3"), "{message}");
+}
+
+#[test]
+fn models_that_cannot_be_judged() {
+    let folder = Folder::new();
+    let (code, _) = error(cpu().arg("--use-heuristic").arg(folder.path("missing.json")));
+    assert_eq!(code, 4);
+    std::fs::write(folder.path("model.json"), "{}").unwrap();
+    let (code, message) = error(cpu().arg("--use-heuristic").arg(folder.path("model.json")));
+    assert_eq!(code, 3);
+    assert!(message.contains("model.json"), "{message}");
+}

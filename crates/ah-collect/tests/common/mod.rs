@@ -1,0 +1,61 @@
+//! What the tests of the command line share.
+#![allow(dead_code)] // Each test file uses its part.
+
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+
+/// A folder of one test.
+pub struct Folder(tempfile::TempDir);
+
+impl Folder {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn log(&self) -> PathBuf {
+        self.path("train.txt")
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+}
+
+/// `ah-collect` on the fake device, into the folder's log unless a later `-o` says otherwise.
+pub fn fake(folder: &Folder) -> Command {
+    let mut command = Command::cargo_bin("ah-collect").unwrap();
+    command.current_dir(&folder.0).env("AH_FAKE_PACE_US", "1");
+    command.args(["--backend", "fake", "--name", "fake"]);
+    command
+}
+
+/// Runs it, expects success, and returns what it said.
+pub fn succeed(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{:?}\n{stderr}", output.status);
+    stderr
+}
+
+/// Runs it, expects an error of one line on standard error and nothing on standard output, and
+/// returns the exit code and the line.
+pub fn error(command: &mut Command) -> (i32, String) {
+    let output = command.output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.stdout.is_empty(), "{output:?}");
+    let lines: Vec<_> = stderr.lines().filter(|l| l.starts_with("error: ")).collect();
+    assert_eq!(lines.len(), 1, "one sentence: {stderr}");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    (output.status.code().unwrap(), lines[0].to_owned())
+}
+
+/// The inputs of the folder's log, as text, in order.
+pub fn inputs(folder: &Folder) -> Vec<String> {
+    let log = ah_types::log::read(&[folder.log()]).unwrap();
+    log.inputs.into_iter().map(|i| i.text.into_string()).collect()
+}

@@ -1,0 +1,109 @@
+//! `--use-heuristic` and `--describe`: what people read at the end.
+
+mod common;
+
+use ah_types::model::Provenance;
+use ah_types::tree::{Leaf, Node, Ranked, Test, Tree};
+use ah_types::{ChoiceId, Feature, Features, Model, Schema};
+use assert_cmd::Command;
+use common::{Folder, error, fake, succeed};
+
+fn leaf(choices: &[u32]) -> Node {
+    let ranked = |choice: &u32| Ranked {
+        choice: ChoiceId(*choice),
+        score: 0.0,
+        probability: 1.0,
+        measured: 1,
+        slowdown: 1.0,
+        worst: 1.0,
+        worst_over_fallback: 1.0,
+        allowed: true,
+    };
+    Node::Leaf(Leaf { samples: 1, unsure: None, ranking: choices.iter().map(ranked).collect() })
+}
+
+/// size <= 500 ? small_is_fast : steady. The best boundary is 1000.
+fn model() -> Model {
+    let schema = Schema::new([Feature::numerical("size"), Feature::categorical("kind")]).unwrap();
+    Model {
+        heuristic: "FakeHeuristic".into(),
+        optimization: "fake".into(),
+        categories: vec![vec![], vec!["apples".into(), "pears".into()]],
+        features: Features::new(schema, &[]).unwrap(),
+        precondition: None,
+        device: None,
+        shared_memory: Some(0),
+        device_capa: (0, 0),
+        choices: vec!["small_is_fast".into(), "steady".into()],
+        fallback: Some(ChoiceId(1)),
+        trees: vec![Tree {
+            nodes: vec![
+                Node::Split { test: Test::Numerical { slot: 0, threshold: 500.0 }, left: 1, right: 2 },
+                leaf(&[0, 1]),
+                leaf(&[1]),
+            ],
+        }],
+        promise: None,
+        provenance: Provenance { tool: "test".into(), ..Provenance::default() },
+    }
+}
+
+fn stdout(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_heuristic_is_compared_with_winner_and_fallback() {
+    let folder = Folder::new();
+    model().write(&folder.path("model.json")).unwrap();
+    std::fs::write(folder.path("inputs.csv"), "size,kind\n7,apples\n501,pears\n5000,pears\n95000,apples\n")
+        .unwrap();
+    let table = stdout(fake(&folder).args(["--use-heuristic", "model.json", "--inputs", "inputs.csv"]));
+    insta::assert_snapshot!(table);
+    assert!(!folder.log().exists(), "judging writes no log");
+}
+
+#[test]
+fn fresh_inputs_are_drawn_from_the_seed() {
+    let folder = Folder::new();
+    model().write(&folder.path("model.json")).unwrap();
+    let judge = |seed: &str| {
+        stdout(fake(&folder).args(["--use-heuristic", "model.json", "--num-samples", "5", "--seed", seed]))
+    };
+    let first = judge("1");
+    assert_eq!(first, judge("1"));
+    assert_ne!(first, judge("2"));
+    assert!(first.contains("geometric mean of 5"), "{first}");
+}
+
+#[test]
+fn a_log_is_described() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("inputs.csv"), "size,kind\n7,apples\n9,pears\n5000,pears\n").unwrap();
+    succeed(fake(&folder).args(["--inputs", "inputs.csv"]));
+    let describe = |logs: &[&str]| {
+        let mut command = Command::cargo_bin("ah-collect").unwrap();
+        stdout(command.arg("--describe").args(logs.iter().map(|l| folder.path(l))))
+    };
+    insta::assert_snapshot!(describe(&["train.txt"]));
+    let repeated = describe(&["train.txt", "train.txt"]);
+    assert!(repeated.contains("3 inputs in both; median relative deviation 0.00 %"), "{repeated}");
+
+    let mut command = Command::cargo_bin("ah-collect").unwrap();
+    let (code, message) = error(command.arg("--describe").arg(folder.path("missing.txt")));
+    assert_eq!(code, 4);
+    assert!(message.contains("missing.txt"), "{message}");
+}
+
+#[test]
+fn logs_of_different_devices_do_not_merge() {
+    let folder = Folder::new();
+    succeed(fake(&folder).args(["--num-samples", "2"]));
+    let other = folder.read("train.txt").replacen("\"model\":\"fake\"", "\"model\":\"another\"", 1);
+    std::fs::write(folder.path("other.txt"), other).unwrap();
+    let refused = ah_types::log::read(&["train.txt", "other.txt"].map(|l| folder.path(l))).unwrap_err();
+    let message = refused.to_string();
+    assert!(message.contains("autoheuristic_rs.device.model") && message.contains("another"), "{message}");
+}

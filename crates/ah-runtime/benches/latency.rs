@@ -1,0 +1,144 @@
+//! What a decision costs the calling program, in nanoseconds.
+//!
+//! `cargo bench -p ah-runtime`. The targets: a remembered pick adds at most 50 ns, a model file
+//! decides in at most 400 ns, context building and guards included. (The generated crate, at
+//! most 150 ns, is timed by `scripts/consult`: nothing here may import one.)
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use ah_runtime::ah_types::Scalar;
+use ah_runtime::multi_kernel::{Dimension, Watch};
+use ah_runtime::{AutoHeuristic, Environment, LoadedModel, Mode, MultiKernel};
+use ah_types::Optimization;
+use criterion::{Criterion, criterion_group, criterion_main};
+
+type Kernel = fn(usize) -> usize;
+
+fn multi_kernel(watch: Option<Watch>) -> MultiKernel<Kernel> {
+    let decision = AutoHeuristic::builder("mm")
+        .numerical("m")
+        .numerical("k")
+        .numerical("n")
+        .categorical("dtype")
+        .environment(Environment::default());
+    let mut builder = MultiKernel::<Kernel>::builder(decision)
+        .kernel("orig", 1, (|x| x) as Kernel)
+        .kernel("pad", 1, |x| x + 1)
+        .eligible("pad", |v| v[0].number() > Some(0.0))
+        .dimension("k", Dimension::dynamic().halvings(1).divisible_by(16))
+        .no_cache();
+    if let Some(watch) = watch {
+        builder = builder.watch(watch);
+    }
+    let multi = builder.build().expect("a MultiKernel");
+    for (m, k, n) in (0..40).map(|i| (64 << (i % 3), 100 + 100 * i, 4096 >> (i % 4))) {
+        multi.run(&values(m, k, n), |kernel| drop(kernel(black_box(m))));
+    }
+    multi
+}
+
+fn values(m: usize, k: usize, n: usize) -> [Scalar<'static>; 4] {
+    [m.into(), k.into(), n.into(), "float32".into()]
+}
+
+fn remembered(c: &mut Criterion) {
+    let mut group = c.benchmark_group("multi_kernel");
+    let plain = multi_kernel(None);
+    let watched = multi_kernel(Some(Watch::default()));
+    let (m, k, n) = (64, 1000, 2048);
+    plain.run(&values(m, k, n), |kernel| drop(kernel(m)));
+    watched.run(&values(m, k, n), |kernel| drop(kernel(m)));
+    let direct: Kernel = |x| x;
+    group.bench_function("direct call", |b| b.iter(|| black_box(direct)(black_box(m))));
+    for (name, multi) in [("remembered pick", &plain), ("remembered pick, watched", &watched)] {
+        assert!(multi.pick(&values(m, k, n)).is_some());
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                let (m, k, n) = black_box((m, k, n));
+                multi.run(&values(m, k, n), |kernel| drop(black_box(kernel(m))));
+            });
+        });
+    }
+    group.finish();
+}
+
+fn consulting() -> AutoHeuristic {
+    let optimization = Optimization::built_in("mixed_mm").expect("built in");
+    let model = common::mixed_mm(1);
+    AutoHeuristic::builder("mixed_mm")
+        .choices(model.choices.clone())
+        .optimization(&optimization)
+        .mode(Mode::Consult)
+        .environment(Environment::default())
+        .device(ah_types::Device::this_cpu())
+        .heuristic(LoadedModel::from(model))
+        .build()
+        .expect("a decision point")
+}
+
+fn model_file(c: &mut Criterion) {
+    let auto = consulting();
+    let mut group = c.benchmark_group("model file");
+    for (name, (m, k, n)) in
+        [("mixed_mm, depth 8", (17.0, 4096.0, 11008.0)), ("mixed_mm, other leaf", (100.0, 1536.0, 2000.0))]
+    {
+        assert!(auto.choose(&common::mixed_mm_values(m, k, n)).is_learned(), "{}", auto.explain());
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                let (m, k, n) = black_box((m, k, n));
+                auto.choose(&common::mixed_mm_values(m, k, n)).index
+            });
+        });
+    }
+    group.bench_function("not enabled", |b| {
+        let off = AutoHeuristic::builder("x").choices(["a"]).numerical("m").mode(Mode::Off).build();
+        let off = off.expect("a decision point");
+        b.iter(|| off.choose(&[black_box(1).into()]).index);
+    });
+    group.finish();
+}
+
+/// Other programs only ever add to a time, so the least of many short batches is what a call costs by
+/// itself; criterion's mean shows what it costs on the machine as it is.
+fn least_ns(mut call: impl FnMut()) -> f64 {
+    const CALLS: u32 = 500;
+    let batch = |_| {
+        let begin = Instant::now();
+        (0..CALLS).for_each(|_| call());
+        begin.elapsed().as_secs_f64() * 1e9 / f64::from(CALLS)
+    };
+    (0..4000).map(batch).fold(f64::INFINITY, f64::min)
+}
+
+/// The targets, on the least times.
+fn targets(_: &mut Criterion) {
+    let (plain, watched) = (multi_kernel(None), multi_kernel(Some(Watch::default())));
+    let auto = consulting();
+    let direct: Kernel = |x| x;
+    let run = |multi: &MultiKernel<Kernel>| {
+        let (m, k, n) = black_box((64, 1000, 2048));
+        multi.run(&values(m, k, n), |kernel| drop(black_box(kernel(m))));
+    };
+    run(&plain);
+    run(&watched);
+    let choose = |m, k, n| {
+        let (m, k, n) = black_box((m, k, n));
+        black_box(auto.choose(&common::mixed_mm_values(m, k, n)).index);
+    };
+    let direct = least_ns(|| drop(black_box(black_box(direct)(black_box(64)))));
+    for (what, ns, target) in [
+        ("a remembered pick adds", least_ns(|| run(&plain)) - direct, 50.0),
+        ("a remembered pick, watched, adds", least_ns(|| run(&watched)) - direct, 50.0),
+        ("a model file of mixed_mm decides in", least_ns(|| choose(17.0, 4096.0, 11008.0)), 400.0),
+        ("the same, another leaf", least_ns(|| choose(100.0, 1536.0, 2000.0)), 400.0),
+    ] {
+        println!("{what}: {ns:.1} ns (target: {target} ns){}", if ns > target { " MISSED" } else { "" });
+    }
+}
+
+criterion_group!(benches, targets, remembered, model_file);
+criterion_main!(benches);

@@ -1,0 +1,97 @@
+//! A row softmax as MultiKernel: three passes, two passes or rows kept close, with the instruction
+//! sets and the threads of this processor.
+//!
+//! `cargo run --release -p ah-runtime --example multi_kernel_softmax` (with `-- --explain`: every pick, and why it was measured)
+//!
+//! Rows and columns are keyed by bucket, as in a program that meets new sizes all the time: only
+//! some of the sizes of the stream are measured, the others find the pick of their bucket.
+
+mod stream;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use ah_collect::cpu::kernels::{KernelError, Softmax};
+use ah_runtime::multi_kernel::{Dimension, Event};
+use ah_runtime::{AutoHeuristic, MultiKernel};
+
+/// Rows, columns, and how often the size comes in the stream.
+const SIZES: [([usize; 2], u32); 24] = [
+    ([1, 10], 500),
+    ([1, 1000], 200),
+    ([1, 32_000], 40),
+    ([1, 50_257], 40),
+    ([1, 128_256], 20),
+    ([8, 32_000], 10),
+    ([32, 100], 200),
+    ([32, 1000], 60),
+    ([64, 10], 200),
+    ([128, 128], 100),
+    ([144, 144], 100),
+    ([197, 197], 60),
+    ([768, 64], 60),
+    ([1024, 50], 60),
+    ([1024, 77], 40),
+    ([1536, 128], 20),
+    ([2364, 197], 8),
+    ([3072, 256], 4),
+    ([4096, 40], 20),
+    ([6144, 512], 2),
+    ([12_288, 64], 4),
+    ([100_000, 3], 8),
+    ([4, 250_000], 4),
+    ([1, 1_000_000], 4),
+];
+
+fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let choices: Vec<Softmax> = Softmax::choices().into_iter().filter(|c| c.available().is_ok()).collect();
+    let names: Vec<String> = choices.iter().map(Softmax::name).collect();
+    let fallback =
+        choices.iter().position(|c| *c == Softmax::fallback()).ok_or("the fallback is not available")?;
+
+    let decision =
+        AutoHeuristic::builder("softmax").numerical("rows").numerical("columns").fallback(&names[fallback]);
+    let mut builder = MultiKernel::<Softmax>::builder(decision)
+        .dimension("rows", Dimension::dynamic())
+        .dimension("columns", Dimension::dynamic());
+    for (choice, name) in choices.iter().zip(&names) {
+        builder = builder.kernel(name, env!("CARGO_PKG_VERSION"), *choice);
+    }
+    let softmax = builder.build()?;
+
+    #[allow(clippy::cast_precision_loss)]
+    let random =
+        |len: usize| (0..len).map(|i| ((i * 7919) % 1000) as f32 / 100.0 - 5.0).collect::<Vec<f32>>();
+    let inputs: Vec<_> = SIZES.iter().map(|([rows, columns], _)| random(rows * columns)).collect();
+    let mut outputs = inputs.clone();
+    let mut run = |contender: usize, input: usize| -> Result<(), KernelError> {
+        let ([rows, columns], x, y) = (SIZES[input].0, &inputs[input], &mut outputs[input]);
+        match choices.get(contender) {
+            Some(choice) => choice.run(x, rows, columns, y),
+            None => softmax.run(&[rows.into(), columns.into()], |kernel| kernel.run(x, rows, columns, y)),
+        }
+    };
+
+    let begin = Instant::now();
+    for input in 0..SIZES.len() {
+        run(choices.len(), input)?;
+    }
+    let measuring = begin.elapsed();
+    let mut failed = None;
+    let ms = stream::time(choices.len() + 1, SIZES.len(), 25, |contender, input| {
+        failed = run(contender, input).err().or(failed.take());
+    });
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    let measured = softmax.events().iter().filter(|e| matches!(e, Event::Measured { .. })).count();
+    println!(
+        "{} sizes, of which this run measured {measured}; the first calls took {measuring:.2?}\n",
+        SIZES.len()
+    );
+    let beats = stream::report(&names, fallback, &SIZES.map(|(_, calls)| calls), &ms);
+    if std::env::args().any(|argument| argument == "--explain") {
+        println!("\n{}", softmax.explain());
+    }
+    Ok(if beats { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

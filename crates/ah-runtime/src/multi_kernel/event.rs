@@ -1,0 +1,184 @@
+//! What happened at a MultiKernel and why: the story that `explain` tells and the log gets.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+/// Why no remembered pick served a call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Miss {
+    /// Nothing was remembered yet.
+    First,
+    /// The nearest pick does not hold: a guard is broken.
+    Guard {
+        /// The guard, for example `512 < n <= 1024`.
+        guard: String,
+        /// The value that breaks it.
+        found: String,
+    },
+    /// The remembered kernel does not support this input.
+    NotEligible {
+        /// Its name.
+        kernel: String,
+    },
+    /// Watching saw the remembered kernel take longer than promised.
+    Slower {
+        /// Its name.
+        kernel: String,
+        /// Milliseconds.
+        promised_ms: f64,
+        /// Milliseconds, the median of the watched calls.
+        seen_ms: f64,
+    },
+}
+
+impl fmt::Display for Miss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::First => f.write_str("nothing is remembered yet"),
+            Self::Guard { guard, found } => write!(f, "the guard {guard} is broken by {found}"),
+            Self::NotEligible { kernel } => write!(f, "{kernel} does not support this input"),
+            Self::Slower { kernel, promised_ms, seen_ms } => {
+                let (promised, seen) = (Milliseconds(*promised_ms), Milliseconds(*seen_ms));
+                write!(f, "{kernel} was promised to take {promised} and takes {seen}")
+            }
+        }
+    }
+}
+
+/// Something that happened off the hot path.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// The kernels were measured.
+    Measured {
+        /// Why.
+        miss: Miss,
+        /// For which context.
+        context: String,
+        /// The kernel that won, and its milliseconds; `None` where all failed.
+        winner: Option<(String, f64)>,
+    },
+    /// A dimension got a second value and is dynamic from now on.
+    Dynamic {
+        /// The feature.
+        feature: String,
+        /// Its first value.
+        first: f64,
+        /// Its second one.
+        second: f64,
+    },
+    /// Another process had measured it meanwhile.
+    Found {
+        /// Why this one looked.
+        miss: Miss,
+        /// For which context.
+        context: String,
+    },
+    /// A kernel failed while it was measured.
+    Failed {
+        /// Its name.
+        kernel: String,
+        /// Why.
+        reason: String,
+        /// For which context.
+        context: String,
+    },
+    /// Nothing more is measured: as many picks as allowed are remembered.
+    Limit {
+        /// How many.
+        picks: usize,
+        /// Why this call would have been measured.
+        miss: Miss,
+    },
+    /// Nothing is measured in a program that only looks up what was recorded.
+    NotRecorded {
+        /// Why this call would have been measured.
+        miss: Miss,
+        /// For which context.
+        context: String,
+    },
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Measured { miss, context, winner: Some((kernel, ms)) } => {
+                let ms = Milliseconds(*ms);
+                write!(f, "measured [{context}], because {miss}: {kernel} wins with {ms}")
+            }
+            Self::Measured { miss, context, winner: None } => {
+                write!(f, "measured [{context}], because {miss}: every kernel failed")
+            }
+            Self::Dynamic { feature, first, second } => {
+                write!(f, "{feature} is dynamic from now on: it was {first} and is {second}")
+            }
+            Self::Found { miss, context } => {
+                write!(f, "found the pick for [{context}] in the cache, where another process put it; {miss}")
+            }
+            Self::Failed { kernel, reason, context } => {
+                write!(f, "{kernel} failed for [{context}]: {reason}")
+            }
+            Self::Limit { picks, miss } => write!(
+                f,
+                "{picks} picks are remembered and no more are measured; raise `max_picks`, make a dimension \
+                 dynamic, or learn a heuristic from the log; {miss}"
+            ),
+            Self::NotRecorded { miss, context } => {
+                write!(f, "nothing was recorded for [{context}], so the fallback runs; {miss}")
+            }
+        }
+    }
+}
+
+/// A time with four digits, for people.
+pub(super) struct Milliseconds(pub(super) f64);
+
+impl fmt::Display for Milliseconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let digits = (3.0 - self.0.abs().log10().floor()).clamp(0.0, 9.0) as usize;
+        let text = format!("{:.digits$}", self.0);
+        let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+        write!(f, "{text} ms")
+    }
+}
+
+/// The last events.
+#[derive(Debug, Default)]
+pub(super) struct Events(Mutex<VecDeque<Event>>);
+
+impl Events {
+    const KEPT: usize = 64;
+
+    pub(super) fn add(&self, name: &str, event: Event) {
+        match event {
+            Event::Measured { miss: Miss::Slower { .. }, .. }
+            | Event::Failed { .. }
+            | Event::Limit { .. } => {
+                log::warn!("{name}: {event}");
+            }
+            _ => log::info!("{name}: {event}"),
+        }
+        let mut events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if events.len() == Self::KEPT {
+            events.pop_front();
+        }
+        events.push_back(event);
+    }
+
+    pub(super) fn all(&self) -> Vec<Event> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Milliseconds;
+
+    #[test]
+    fn times_have_four_digits() {
+        let texts = [0.000_012_345, 0.5, 1.23456, 1234.56, 98765.4, 0.0, f64::INFINITY]
+            .map(|ms| Milliseconds(ms).to_string());
+        assert_eq!(texts, ["0.00001234 ms", "0.5 ms", "1.235 ms", "1235 ms", "98765 ms", "0 ms", "inf ms"]);
+    }
+}

@@ -1,0 +1,90 @@
+//! Guards: under which values a remembered pick holds.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ah_types::Scalar;
+
+/// What one feature must be for a remembered pick to hold.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Guard {
+    /// This category.
+    Is(Arc<str>),
+    /// This number.
+    Equals(f64),
+    /// A number of this bucket, and as divisible as the one that was measured.
+    Within(Bucket),
+}
+
+/// A bucket of numbers: `above < x <= up_to`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bucket {
+    /// The bound below, itself outside.
+    pub above: f64,
+    /// The bound above, itself inside.
+    pub up_to: f64,
+    /// With a divisor: whether it divides the number.
+    pub divisible: Option<(u32, bool)>,
+}
+
+impl Guard {
+    /// True where the value keeps the guard.
+    #[inline]
+    #[must_use]
+    pub fn holds(&self, value: Scalar<'_>) -> bool {
+        match (self, value) {
+            (Self::Within(bucket), Scalar::Number(x)) => bucket.holds(x),
+            (Self::Equals(y), Scalar::Number(x)) => x == *y,
+            (Self::Is(name), value) => value.category() == Some(&**name),
+            _ => false,
+        }
+    }
+}
+
+impl Bucket {
+    #[inline]
+    fn holds(&self, x: f64) -> bool {
+        x > self.above && x <= self.up_to && self.divisible.is_none_or(|(by, holds)| divides(by, x) == holds)
+    }
+}
+
+/// True where `x` is a multiple of `by`. A whole number above 2^53 counts by its f64.
+#[inline]
+#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
+pub(super) fn divides(by: u32, x: f64) -> bool {
+    let whole = x as i64;
+    let rest = if by.is_power_of_two() { whole & i64::from(by - 1) } else { whole % i64::from(by.max(1)) };
+    rest == 0 && whole as f64 == x
+}
+
+/// `512 < m <= 1024`, written without the feature's name: see [`Guard::of`].
+impl Guard {
+    /// The guard in words, for this feature.
+    #[must_use]
+    pub fn of<'a>(&'a self, feature: &'a str) -> impl fmt::Display + 'a {
+        Named { guard: self, feature }
+    }
+}
+
+struct Named<'a> {
+    guard: &'a Guard,
+    feature: &'a str,
+}
+
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let feature = self.feature;
+        match self.guard {
+            Guard::Is(name) => write!(f, "{feature} == {name:?}"),
+            Guard::Equals(x) => write!(f, "{feature} == {x}"),
+            Guard::Within(Bucket { above, up_to, divisible }) => {
+                write!(f, "{above} < {feature} <= {up_to}")?;
+                match divisible {
+                    None => Ok(()),
+                    Some((by, true)) => write!(f, " and {feature} % {by} == 0"),
+                    Some((by, false)) => write!(f, " and {feature} % {by} != 0"),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Shape keys: contexts that share a pick share a key.
+//!
+//! A number takes part in the key as it is, until a second value of it is seen: then it is
+//! *dynamic* and takes part by its bucket, so that a stream of new sizes does not measure for ever
+//! (TorchDynamo's automatic dynamic shapes, `torch._dynamo.config.automatic_dynamic_shapes`). A
+//! bucket's bounds are then guards of the pick.
+
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
+
+use ah_types::Scalar;
+
+use super::guard::{Bucket, Guard, divides};
+
+/// How a numerical feature takes part in the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dimension {
+    pub(super) kind: DimensionKind,
+    pub(super) halvings: u32,
+    pub(super) divisor: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DimensionKind {
+    Automatic,
+    Exact,
+    Dynamic,
+}
+
+impl Default for Dimension {
+    fn default() -> Self {
+        Self::automatic()
+    }
+}
+
+impl Dimension {
+    /// As it is, until a second value is seen; then by its bucket. The default.
+    #[must_use]
+    pub const fn automatic() -> Self {
+        Self { kind: DimensionKind::Automatic, halvings: 0, divisor: None }
+    }
+
+    /// Always as it is: each value is measured.
+    #[must_use]
+    pub const fn exact() -> Self {
+        Self { kind: DimensionKind::Exact, halvings: 0, divisor: None }
+    }
+
+    /// By its bucket from the first value on.
+    #[must_use]
+    pub const fn dynamic() -> Self {
+        Self { kind: DimensionKind::Dynamic, halvings: 0, divisor: None }
+    }
+
+    /// Buckets end at the powers of two; each is halved so many times (at most 8). The default is 0.
+    #[must_use]
+    pub const fn halvings(mut self, times: u32) -> Self {
+        self.halvings = if times > 8 { 8 } else { times };
+        self
+    }
+
+    /// Multiples of `by` and other numbers are kept apart, in a dynamic dimension.
+    #[must_use]
+    pub const fn divisible_by(mut self, by: u32) -> Self {
+        self.divisor = if by > 1 { Some(by) } else { None };
+        self
+    }
+
+    /// The bucket of this number, which must be above 0.
+    pub(super) fn bucket(self, x: f64) -> Bucket {
+        let divisible = self.divisor.map(|by| (by, divides(by, x)));
+        let shift = self.shift();
+        let bits = ((x.to_bits() - 1) >> shift) << shift;
+        // Above the last finite bucket lies infinity.
+        Bucket { above: f64::from_bits(bits), up_to: f64::from_bits(bits + (1 << shift)), divisible }
+    }
+
+    /// The bucket (above, up_to] of a positive f64 is what its bits, less one, share at the top.
+    #[inline]
+    fn component(self, x: f64, divisible: bool) -> u64 {
+        ((x.to_bits() - 1) >> self.shift()) << 1 | u64::from(divisible)
+    }
+
+    fn shift(self) -> u32 {
+        f64::MANTISSA_DIGITS - 1 - self.halvings
+    }
+}
+
+/// How a slot takes part in the key now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Treatment {
+    Category,
+    Exact,
+    Bucket(Dimension),
+}
+
+impl Treatment {
+    /// This slot's part of the key; `None` for an undefined value or one of the other kind.
+    #[inline]
+    fn component(self, value: Scalar<'_>) -> Option<u64> {
+        match (self, value) {
+            (Self::Bucket(dimension), Scalar::Number(x)) if x > 0.0 => {
+                let divisible = dimension.divisor.is_some_and(|by| divides(by, x));
+                Some(dimension.component(x, divisible))
+            }
+            // Adding 0 makes -0 and 0 one key.
+            (Self::Bucket(_) | Self::Exact, Scalar::Number(x)) if !x.is_nan() => Some((x + 0.0).to_bits()),
+            (Self::Category, value) => value.category().map(text_hash),
+            _ => None,
+        }
+    }
+
+    /// As [`component`](Self::component), from the guard that a value of this slot keeps.
+    fn component_of(self, guard: &Guard) -> Option<u64> {
+        match (self, guard) {
+            (Self::Bucket(dimension), Guard::Within(Bucket { up_to, divisible, .. })) if *up_to > 0.0 => {
+                Some(dimension.component(*up_to, divisible.is_some_and(|(_, holds)| holds)))
+            }
+            (Self::Bucket(_) | Self::Exact, Guard::Equals(x)) => self.component(Scalar::Number(*x)),
+            (Self::Category, Guard::Is(name)) => self.component(Scalar::Category(name)),
+            _ => None,
+        }
+    }
+
+    /// The guard that a pick for this value carries.
+    pub(super) fn guard(self, value: Scalar<'_>) -> Option<Guard> {
+        Some(match (self, value) {
+            (Self::Bucket(dimension), Scalar::Number(x)) if x > 0.0 => Guard::Within(dimension.bucket(x)),
+            // Sizes are above 0; what is not stands for itself.
+            (Self::Bucket(_) | Self::Exact, Scalar::Number(x)) if !x.is_nan() => Guard::Equals(x),
+            (Self::Category, value) => Guard::Is(Arc::from(value.category()?)),
+            _ => return None,
+        })
+    }
+}
+
+/// The hash of a context under these treatments, or the first slot whose value is undefined.
+/// Two contexts of one hash may differ; the guards of the pick decide.
+#[inline]
+pub(super) fn shape_key(treatments: &[Treatment], values: &[Scalar<'_>]) -> Result<u64, usize> {
+    let mut hash = 0_u64;
+    for (slot, treatment) in treatments.iter().enumerate() {
+        let component = values.get(slot).and_then(|value| treatment.component(*value)).ok_or(slot)?;
+        hash = mix(hash, component);
+    }
+    Ok(hash)
+}
+
+/// The key of the values that keep these guards; `None` where a guard does not fit its treatment.
+pub(super) fn key_of_guards(treatments: &[Treatment], guards: &[Guard]) -> Option<u64> {
+    let mut components =
+        treatments.iter().zip(guards).map(|(treatment, guard)| treatment.component_of(guard));
+    components.try_fold(0, |hash, component| Some(mix(hash, component?)))
+}
+
+/// One round of FxHash, with the product's high half folded in, so that the top bits of an f64
+/// reach the low bits that a table uses.
+#[inline]
+fn mix(hash: u64, word: u64) -> u64 {
+    let product = u128::from(hash.rotate_left(5) ^ word) * 0xf135_7aea_2e62_a9c5_u128;
+    #[allow(clippy::cast_possible_truncation)]
+    let (low, high) = (product as u64, (product >> 64) as u64);
+    low ^ high
+}
+
+#[inline]
+fn text_hash(text: &str) -> u64 {
+    let mut hasher = rustc_hash::FxHasher::default();
+    hasher.write(text.as_bytes());
+    hasher.finish()
+}
+
+/// A hasher of keys that are hashes already.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Identity(u64);
+
+impl Hasher for Identity {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = mix(self.0, u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
+
+pub(super) type BuildIdentity = BuildHasherDefault<Identity>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn buckets_end_at_powers_of_two() {
+        let bounds = |dimension: Dimension, x: f64| {
+            let bucket = dimension.bucket(x);
+            (bucket.above, bucket.up_to)
+        };
+        let plain = Dimension::automatic();
+        assert_eq!(bounds(plain, 1024.0), (512.0, 1024.0));
+        assert_eq!(bounds(plain, 1025.0), (1024.0, 2048.0));
+        assert_eq!(bounds(plain, 1.0), (0.5, 1.0));
+        assert_eq!(bounds(plain.halvings(1), 1025.0), (1024.0, 1536.0));
+        assert_eq!(bounds(plain.halvings(2), 1024.0), (896.0, 1024.0));
+        assert_eq!(bounds(plain, f64::MAX).1, f64::INFINITY);
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_keeps_the_guard_made_from_it_and_shares_its_key_with_the_bucket(
+            x in prop_oneof![any::<f64>(), (1_u32..100_000).prop_map(f64::from)],
+            y in prop_oneof![any::<f64>(), (1_u32..100_000).prop_map(f64::from)],
+            halvings in 0_u32..9, divisor in 1_u32..40,
+        ) {
+            prop_assume!(!x.is_nan() && !y.is_nan());
+            let dimension = Dimension::dynamic().halvings(halvings).divisible_by(divisor);
+            for treatment in [Treatment::Exact, Treatment::Bucket(dimension)] {
+                let guard = treatment.guard(Scalar::Number(x)).unwrap();
+                prop_assert!(guard.holds(Scalar::Number(x)), "{guard:?}");
+                prop_assert_eq!(
+                    key_of_guards(&[treatment], std::slice::from_ref(&guard)),
+                    shape_key(&[treatment], &[Scalar::Number(x)]).ok()
+                );
+                let key = |v: f64| shape_key(&[treatment], &[Scalar::Number(v)]).unwrap();
+                prop_assert_eq!(guard.holds(Scalar::Number(y)), key(x) == key(y), "{:?}", guard);
+            }
+        }
+
+        #[test]
+        fn a_category_keeps_its_own_guard(a in ".{0,20}", b in ".{0,20}") {
+            let guard = Treatment::Category.guard(Scalar::Category(&a)).unwrap();
+            prop_assert!(guard.holds(Scalar::Category(&a)));
+            prop_assert_eq!(guard.holds(Scalar::Category(&b)), a == b);
+        }
+    }
+
+    #[test]
+    fn undefined_values_have_no_key() {
+        let treatments = [Treatment::Exact, Treatment::Category];
+        assert_eq!(shape_key(&treatments, &[Scalar::Number(f64::NAN), "x".into()]), Err(0));
+        assert_eq!(shape_key(&treatments, &[1.into()]), Err(1));
+        assert_eq!(shape_key(&treatments, &[1.into(), 2.into()]), Err(1));
+        assert!(shape_key(&treatments, &[1.into(), true.into()]).is_ok());
+    }
+}

@@ -1,0 +1,390 @@
+//! Picks on disk: one JSON file for each MultiKernel, set of kernels and device.
+//!
+//! ```json
+//! {"format": "autoheuristic-picks", "version": 1, "name": "softmax", "device": {…},
+//!  "kernels": [{"name": "looped", "version": "1f3a…"}, {"name": "persistent", "version": "77b0…"}],
+//!  "features": [{"name": "rows", "kind": "numerical"}, {"name": "columns", "kind": "numerical"}],
+//!  "picks": [{"guards": [{"feature": "rows", "equals": 64.0}, {"feature": "columns", "above": 512.0, "up_to": 1024.0}],
+//!             "kernel": "persistent", "ms": {"looped": 0.21, "persistent": 0.17}, "promised_ms": 0.17}]}
+//! ```
+//!
+//! A file is taken whole or not at all: whatever does not fit this program's kernels, versions,
+//! features or device, or is not what such a file should be, makes it ignored with a warning.
+//! Writers merge under a lock on a neighbouring file and rename, so readers never see a part.
+
+use std::collections::BTreeMap;
+use std::fs::{File, TryLockError};
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use ah_types::{Device, FeatureKind, Schema, artefact};
+use serde::{Deserialize, Serialize};
+
+use super::guard::{Bucket, Guard};
+use super::table::Pick;
+
+const FORMAT: &str = "autoheuristic-picks";
+const VERSION: u32 = 1;
+/// A pick takes some 300 bytes; no honest file comes near this.
+const MAX_BYTES: u64 = 16 << 20;
+/// Rewriting takes some milliseconds; 8 processes at once wait far less than this.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// A temporary file this old was left behind by a killed process.
+const ABANDONED: Duration = Duration::from_secs(3600);
+
+/// Whose picks a file holds: all that must agree.
+#[derive(Clone, Debug)]
+pub(super) struct Identity {
+    pub(super) name: String,
+    pub(super) device: Device,
+    /// Names and versions.
+    pub(super) kernels: Vec<(String, String)>,
+    pub(super) schema: Schema,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PicksFile {
+    format: String,
+    version: u32,
+    name: String,
+    device: Device,
+    kernels: Vec<KernelFile>,
+    features: Vec<FeatureFile>,
+    picks: Vec<PickFile>,
+}
+
+#[derive(Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+struct KernelFile {
+    name: String,
+    version: String,
+}
+
+#[derive(Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+struct FeatureFile {
+    name: String,
+    kind: FeatureKind,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PickFile {
+    guards: Vec<GuardFile>,
+    kernel: String,
+    /// `null`: it failed. A kernel that was not eligible is left out.
+    ms: BTreeMap<String, Option<f64>>,
+    promised_ms: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GuardFile {
+    feature: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    is: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    equals: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    above: Option<f64>,
+    /// With `above` alone: no bound above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    up_to: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    divisible: Option<(u32, bool)>,
+}
+
+/// Why a file of picks is ignored.
+#[derive(Debug, thiserror::Error)]
+pub enum PicksError {
+    /// It cannot be read or written.
+    #[error("{}: cannot {action} the picks: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// `read` or `write`.
+        action: &'static str,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is not what it should be, or not of this program.
+    #[error("{}: not the picks of this program: {reason}", path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// Expected and found.
+        reason: String,
+    },
+}
+
+impl Identity {
+    /// The text of a file with these picks. The same picks give the same bytes.
+    pub(super) fn print(&self, picks: &[Arc<Pick>]) -> String {
+        let mut picks: Vec<PickFile> = picks.iter().map(|pick| self.pick_file(pick)).collect();
+        picks.sort_by_cached_key(|pick| serde_json::to_string(&pick.guards).unwrap_or_default());
+        let file = PicksFile {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            name: self.name.clone(),
+            device: self.device.clone(),
+            kernels: self.kernel_files(),
+            features: self.feature_files(),
+            picks,
+        };
+        let mut text = serde_json::to_string_pretty(&file).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    fn kernel_files(&self) -> Vec<KernelFile> {
+        let kernel =
+            |(name, version): &(String, String)| KernelFile { name: name.clone(), version: version.clone() };
+        self.kernels.iter().map(kernel).collect()
+    }
+
+    fn feature_files(&self) -> Vec<FeatureFile> {
+        let features = self.schema.features().iter();
+        features.map(|f| FeatureFile { name: f.name.clone(), kind: f.kind }).collect()
+    }
+
+    fn pick_file(&self, pick: &Pick) -> PickFile {
+        let guard = |(guard, feature): (&Guard, &ah_types::Feature)| {
+            let mut file = GuardFile {
+                feature: feature.name.clone(),
+                is: None,
+                equals: None,
+                above: None,
+                up_to: None,
+                divisible: None,
+            };
+            match guard {
+                Guard::Is(name) => file.is = Some((**name).to_owned()),
+                Guard::Equals(x) => file.equals = Some(*x),
+                Guard::Within(bucket) => {
+                    file.above = Some(bucket.above);
+                    file.up_to = bucket.up_to.is_finite().then_some(bucket.up_to);
+                    file.divisible = bucket.divisible;
+                }
+            }
+            file
+        };
+        let ms = self.kernels.iter().zip(&pick.ms).filter(|(_, ms)| !ms.is_nan());
+        PickFile {
+            guards: pick.guards.iter().zip(self.schema.features()).map(guard).collect(),
+            kernel: self.kernels[pick.kernel].0.clone(),
+            ms: ms.map(|((name, _), ms)| (name.clone(), ms.is_finite().then_some(*ms))).collect(),
+            promised_ms: pick.promised_ms,
+        }
+    }
+
+    /// The picks in the text of a file.
+    ///
+    /// # Errors
+    /// Expected and found, in words.
+    pub(super) fn parse(&self, text: &str) -> Result<Vec<Pick>, String> {
+        let file: PicksFile = serde_json::from_str(text).map_err(|e| e.to_string())?;
+        if (file.format.as_str(), file.version) != (FORMAT, VERSION) {
+            let found = (&file.format, file.version);
+            return Err(format!(
+                "expected {FORMAT:?}, version {VERSION}, found {:?}, version {}",
+                found.0, found.1
+            ));
+        }
+        if file.name != self.name {
+            return Err(format!("expected the name {:?}, found {:?}", self.name, file.name));
+        }
+        if file.device != self.device {
+            return Err(format!("expected the device {}, found {}", self.device, file.device));
+        }
+        if file.kernels != self.kernel_files() {
+            let show = |kernels: &[KernelFile]| {
+                kernels.iter().map(|k| format!("{} {}", k.name, k.version)).collect::<Vec<_>>().join(", ")
+            };
+            let (expected, found) = (show(&self.kernel_files()), show(&file.kernels));
+            return Err(format!("expected the kernels {expected}, found {found}"));
+        }
+        if file.features != self.feature_files() {
+            return Err("its features are others".to_owned());
+        }
+        file.picks.iter().map(|pick| self.pick(pick)).collect()
+    }
+
+    fn pick(&self, file: &PickFile) -> Result<Pick, String> {
+        let position = |name: &str| {
+            let found = self.kernels.iter().position(|(own, _)| own == name);
+            found.ok_or_else(|| format!("expected one of its kernels, found {name:?}"))
+        };
+        if file.guards.len() != self.schema.len() {
+            return Err(format!("expected {} guards, found {}", self.schema.len(), file.guards.len()));
+        }
+        let guards = file.guards.iter().zip(self.schema.features()).map(|(guard, feature)| {
+            let described = || format!("a guard on {:?}", guard.feature);
+            if guard.feature != feature.name {
+                return Err(format!(
+                    "expected a guard on {:?}, found one on {:?}",
+                    feature.name, guard.feature
+                ));
+            }
+            match guard {
+                GuardFile {
+                    is: Some(name), equals: None, above: None, up_to: None, divisible: None, ..
+                } => Ok(Guard::Is(Arc::from(name.as_str()))),
+                GuardFile {
+                    is: None, equals: Some(x), above: None, up_to: None, divisible: None, ..
+                } => Ok(Guard::Equals(*x)),
+                GuardFile { is: None, equals: None, above: Some(above), up_to, divisible, .. } => {
+                    let up_to = up_to.unwrap_or(f64::INFINITY);
+                    Ok(Guard::Within(Bucket { above: *above, up_to, divisible: *divisible }))
+                }
+                _ => Err(format!("expected one kind of guard, found several or none in {}", described())),
+            }
+        });
+        let guards = guards.collect::<Result<_, String>>()?;
+        let mut ms = vec![f64::NAN; self.kernels.len()];
+        for (name, time) in &file.ms {
+            let time = time.unwrap_or(f64::INFINITY);
+            if time < 0.0 {
+                return Err(format!("expected times of 0 or more, found {time} for {name:?}"));
+            }
+            ms[position(name)?] = time;
+        }
+        let kernel = position(&file.kernel)?;
+        if !ms[kernel].is_finite() {
+            return Err(format!("the pick {:?} was not measured", file.kernel));
+        }
+        if file.promised_ms < 0.0 {
+            return Err(format!("expected a time, found {}", file.promised_ms));
+        }
+        Ok(Pick { guards, kernel, ms: ms.into(), promised_ms: file.promised_ms })
+    }
+
+    /// The name of the file for these kernels, features and this device.
+    pub(super) fn file_name(&self) -> String {
+        let identity = self.print(&[]);
+        let name = crate::env::file_name(&self.name);
+        format!("{name}-{:016x}.json", super::source_hash(&identity))
+    }
+}
+
+/// When a file was last changed and how long it is, as far as it can be told.
+pub(super) type Stamp = Option<(SystemTime, u64)>;
+
+fn stamp(path: &Path) -> Stamp {
+    let metadata = std::fs::metadata(path).ok()?;
+    Some((metadata.modified().ok()?, metadata.len()))
+}
+
+/// Reads a file of picks; `None` where there is none.
+pub(super) fn read(path: &Path, identity: &Identity) -> Result<Option<(Vec<Pick>, Stamp)>, PicksError> {
+    let io = |source| PicksError::Io { path: path.to_owned(), action: "read", source };
+    let invalid = |reason: String| PicksError::Invalid { path: path.to_owned(), reason };
+    // Looked at before it is opened: opening a pipe would wait for its other end.
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => {}
+        Ok(_) => return Err(invalid("expected a file".to_owned())),
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(io(e)),
+    }
+    // Taken before reading: a change in between is then seen as one.
+    let stamp = stamp(path);
+    let mut text = String::new();
+    let file = File::open(path).map_err(io)?;
+    file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(io)?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(invalid(format!("expected at most {MAX_BYTES} bytes")));
+    }
+    let picks = identity.parse(&text).map_err(invalid)?;
+    Ok(Some((picks, stamp)))
+}
+
+/// True where the file is not the one of this stamp any more.
+pub(super) fn changed(path: &Path, known: &Stamp) -> bool {
+    stamp(path) != *known
+}
+
+/// Adds picks to a file: `merge` gets what it holds now (nothing where it is not valid) and gives
+/// what it shall hold.
+pub(super) fn update(
+    path: &Path,
+    identity: &Identity,
+    merge: impl FnOnce(Vec<Pick>) -> Vec<Arc<Pick>>,
+) -> Result<(), PicksError> {
+    let io = |source| PicksError::Io { path: path.to_owned(), action: "write", source };
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(io)?;
+    }
+    let _lock = lock(&path.with_extension("lock")).map_err(io)?;
+    let there = match read(path, identity) {
+        Ok(found) => found.map(|(picks, _)| picks).unwrap_or_default(),
+        Err(error) => {
+            log::warn!("{error}; it is written anew");
+            Vec::new()
+        }
+    };
+    let text = identity.print(&merge(there));
+    artefact::write_atomic(path, text.as_bytes()).map_err(io)
+}
+
+/// The lock under which a file is rewritten. The file itself is renamed over, so a lock on it
+/// would not exclude the next writer. It goes with its holder, a killed one too; one that hangs
+/// costs the others [`PATIENCE`] and the writing, never more.
+fn lock(path: &Path) -> std::io::Result<File> {
+    if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
+        return Err(std::io::Error::new(ErrorKind::InvalidInput, "its lock is not a file"));
+    }
+    let file = File::options().create(true).append(true).open(path)?;
+    let begin = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(e)) => return Err(e),
+            Err(TryLockError::WouldBlock) if begin.elapsed() > PATIENCE => {
+                return Err(std::io::Error::new(ErrorKind::TimedOut, "another process holds its lock"));
+            }
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(2)),
+        }
+    }
+}
+
+/// Removes the files of picks that were longest not used until the folder holds at most `limit` bytes.
+/// The one at `keep` stays.
+pub(super) fn evict(folder: &Path, limit: u64, keep: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let entries: Vec<_> = entries.flatten().collect();
+    for entry in &entries {
+        let age = entry.metadata().and_then(|m| m.modified()).ok().and_then(|time| time.elapsed().ok());
+        if entry.file_name().to_string_lossy().starts_with(".ah-") && age > Some(ABANDONED) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+    let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
+        .iter()
+        .filter(|entry| entry.path().extension().is_some_and(|e| e == "json"))
+        .filter_map(|entry| {
+            let metadata = entry.metadata().ok().filter(std::fs::Metadata::is_file)?;
+            Some((metadata.modified().ok()?, metadata.len(), entry.path()))
+        })
+        .collect();
+    files.sort();
+    let mut total: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
+    for (_, bytes, path) in files {
+        if total <= limit {
+            return;
+        }
+        if path != keep && std::fs::remove_file(&path).is_ok() {
+            log::info!("{}: removed, because the picks took more than {limit} bytes", path.display());
+            total -= bytes;
+        }
+    }
+}
+
+/// Marks a file as used now, for [`evict`].
+pub(super) fn touch(path: &Path) -> Stamp {
+    if let Ok(file) = File::options().append(true).open(path) {
+        let _ = file.set_modified(SystemTime::now());
+    }
+    stamp(path)
+}

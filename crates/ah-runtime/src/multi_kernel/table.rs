@@ -1,0 +1,223 @@
+//! What is remembered: picks by shape key, with the guards under which each holds.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ah_types::{FeatureKind, Scalar, Schema};
+
+use super::guard::Guard;
+use super::shape_key::{BuildIdentity, Dimension, DimensionKind, Treatment, key_of_guards, shape_key};
+
+/// A remembered pick.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Pick {
+    /// One for each feature.
+    pub(super) guards: Box<[Guard]>,
+    /// The kernel's position.
+    pub(super) kernel: usize,
+    /// The median of each kernel in milliseconds; infinite where it failed, NaN where it was not measured.
+    pub(super) ms: Box<[f64]>,
+    /// What watching compares with: the pick's median, or what watching saw when a second
+    /// measurement confirmed it. Milliseconds.
+    pub(super) promised_ms: f64,
+}
+
+impl Pick {
+    /// The fastest kernel that was measured and is eligible.
+    pub(super) fn best(&self, eligible: impl Fn(usize) -> bool) -> Option<usize> {
+        let mut order: Vec<usize> =
+            (0..self.ms.len()).filter(|&kernel| self.ms[kernel].is_finite()).collect();
+        order.sort_by(|&a, &b| self.ms[a].total_cmp(&self.ms[b]));
+        order.into_iter().find(|&kernel| eligible(kernel))
+    }
+
+    #[inline]
+    fn holds(&self, values: &[Scalar<'_>]) -> bool {
+        self.guards.iter().zip(values).all(|(guard, value)| guard.holds(*value))
+    }
+}
+
+/// The picks of one MultiKernel at one moment. Readers share it; a change makes a new one.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    dimensions: Arc<[Dimension]>,
+    treatments: Box<[Treatment]>,
+    picks: HashMap<u64, Arc<Pick>, BuildIdentity>,
+    /// The registry's generation when `consults` was found out.
+    pub(super) generation: u64,
+    /// A heuristic serves: it is asked first.
+    pub(super) consults: bool,
+}
+
+/// A dimension has become dynamic.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Widened {
+    pub(super) slot: usize,
+    pub(super) first: f64,
+    pub(super) second: f64,
+}
+
+impl Table {
+    pub(super) fn new(schema: &Schema, dimensions: Arc<[Dimension]>) -> Self {
+        let treatment = |(slot, feature): (usize, &ah_types::Feature)| match feature.kind {
+            FeatureKind::Categorical => Treatment::Category,
+            FeatureKind::Numerical if dimensions[slot].kind == DimensionKind::Dynamic => {
+                Treatment::Bucket(dimensions[slot])
+            }
+            FeatureKind::Numerical => Treatment::Exact,
+        };
+        let treatments = schema.features().iter().enumerate().map(treatment).collect();
+        Self { dimensions, treatments, picks: HashMap::default(), generation: 0, consults: false }
+    }
+
+    /// The key of these values, or the first slot whose value is undefined.
+    #[inline]
+    pub(super) fn key(&self, values: &[Scalar<'_>]) -> Result<u64, usize> {
+        shape_key(&self.treatments, values)
+    }
+
+    /// The pick that holds for these values.
+    #[inline]
+    pub(super) fn find(&self, values: &[Scalar<'_>]) -> Option<&Arc<Pick>> {
+        let key = self.key(values).ok()?;
+        self.picks.get(&key).filter(|pick| pick.holds(values))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.picks.len()
+    }
+
+    /// The picks, in an order that does not depend on hashing.
+    pub(super) fn picks(&self) -> Vec<&Arc<Pick>> {
+        let mut picks: Vec<_> = self.picks.values().collect();
+        picks.sort_by_cached_key(|pick| format!("{:?}", pick.guards));
+        picks
+    }
+
+    /// The guards of a pick for these values.
+    pub(super) fn guards(&self, values: &[Scalar<'_>]) -> Option<Box<[Guard]>> {
+        let guard = |(slot, treatment): (usize, &Treatment)| treatment.guard(*values.get(slot)?);
+        self.treatments.iter().enumerate().map(guard).collect()
+    }
+
+    /// The slot and guard that keep the nearest pick (the one with most guards kept) from holding.
+    pub(super) fn nearest_miss(&self, values: &[Scalar<'_>]) -> Option<(usize, &Guard)> {
+        let broken = |pick: &Pick| {
+            let broken = pick.guards.iter().zip(values).filter(|(guard, value)| !guard.holds(**value));
+            broken.count()
+        };
+        let nearest = self.picks().into_iter().min_by_key(|pick| broken(pick))?;
+        nearest
+            .guards
+            .iter()
+            .enumerate()
+            .find(|(slot, guard)| !values.get(*slot).is_some_and(|v| guard.holds(*v)))
+    }
+
+    /// True where [`widen_for`](Self::widen_for) has something to do.
+    pub(super) fn would_widen(&self, values: &[Scalar<'_>]) -> bool {
+        let number = |slot: usize| values.get(slot).and_then(|v| v.number());
+        (0..self.treatments.len())
+            .any(|slot| number(slot).is_some_and(|x| self.other_value(slot, x).is_some()))
+    }
+
+    /// Makes each dimension dynamic of which these values are the second value.
+    pub(super) fn widen_for(&mut self, values: &[Scalar<'_>]) -> Vec<Widened> {
+        let mut widened = Vec::new();
+        for slot in 0..self.treatments.len() {
+            let Some(second) = values.get(slot).and_then(|v| v.number()) else { continue };
+            if let Some(first) = self.other_value(slot, second) {
+                widened.push(Widened { slot, first, second });
+            }
+        }
+        let slots: Vec<usize> = widened.iter().map(|w| w.slot).collect();
+        self.make_dynamic(&slots);
+        widened
+    }
+
+    /// Another value than this one that a pick is for, where the dimension may become dynamic.
+    fn other_value(&self, slot: usize, value: f64) -> Option<f64> {
+        if self.treatments[slot] != Treatment::Exact
+            || self.dimensions[slot].kind != DimensionKind::Automatic
+            || value.is_nan()
+        {
+            return None;
+        }
+        let other = |pick: &Arc<Pick>| match pick.guards[slot] {
+            Guard::Equals(x) if x != value => Some(x),
+            _ => None,
+        };
+        self.picks.values().filter_map(other).min_by(f64::total_cmp)
+    }
+
+    fn make_dynamic(&mut self, slots: &[usize]) {
+        if slots.is_empty() {
+            return;
+        }
+        for &slot in slots {
+            self.treatments[slot] = Treatment::Bucket(self.dimensions[slot]);
+        }
+        let picks: Vec<Arc<Pick>> = self.picks().into_iter().cloned().collect();
+        self.picks.clear();
+        for pick in picks {
+            self.put(Arc::unwrap_or_clone(pick));
+        }
+    }
+
+    /// Remembers a pick, in the place of one under the same guards. Dimensions that its guards
+    /// take by bucket become dynamic. A pick whose guards do not fit this table is left out:
+    /// false.
+    pub(super) fn insert(&mut self, pick: Pick) -> bool {
+        if pick.guards.len() != self.treatments.len() {
+            return false;
+        }
+        let mut slots = Vec::new();
+        for (slot, guard) in pick.guards.iter().enumerate() {
+            match (guard, self.treatments[slot]) {
+                (Guard::Is(_), Treatment::Category)
+                | (Guard::Equals(_), Treatment::Exact | Treatment::Bucket(_)) => {}
+                (Guard::Within(bucket), Treatment::Exact | Treatment::Bucket(_)) => {
+                    let dimension = self.dimensions[slot];
+                    let known = dimension.kind != DimensionKind::Exact && bucket.up_to > 0.0 && {
+                        let own = dimension.bucket(bucket.up_to);
+                        own.above == bucket.above
+                            && own.up_to == bucket.up_to
+                            && own.divisible.map(|(by, _)| by) == bucket.divisible.map(|(by, _)| by)
+                    };
+                    if !known {
+                        return false;
+                    }
+                    if self.treatments[slot] == Treatment::Exact {
+                        slots.push(slot);
+                    }
+                }
+                _ => return false,
+            }
+        }
+        self.make_dynamic(&slots);
+        self.put(pick)
+    }
+
+    /// Stores a pick whose guards fit the treatments or are narrower than they are.
+    fn put(&mut self, mut pick: Pick) -> bool {
+        for (slot, treatment) in self.treatments.iter().enumerate() {
+            if let (Guard::Equals(x), Treatment::Bucket(_)) = (&pick.guards[slot], treatment) {
+                let Some(wider) = treatment.guard(Scalar::Number(*x)) else { return false };
+                pick.guards[slot] = wider;
+            }
+        }
+        let Some(key) = key_of_guards(&self.treatments, &pick.guards) else { return false };
+        self.picks.insert(key, Arc::new(pick));
+        true
+    }
+
+    /// Forgets the pick of this key.
+    pub(super) fn forget(&mut self, key: u64) {
+        self.picks.remove(&key);
+    }
+
+    /// The same treatments without any pick.
+    pub(super) fn emptied(&self) -> Self {
+        Self { picks: HashMap::default(), ..self.clone() }
+    }
+}

@@ -1,0 +1,64 @@
+//! A loaded model decides as the model does, for one tree and for several that vote.
+
+mod common;
+
+use std::cell::Cell;
+
+use ah_runtime::{Heuristic, LoadedModel, Unsure};
+use ah_types::model::Unsure as ModelUnsure;
+use ah_types::{Decision, Value};
+use proptest::prelude::*;
+
+/// The model's reason, with the slot that its name stands for.
+fn reason(model: &LoadedModel, unsure: &ModelUnsure) -> Unsure {
+    let slot = |name: &str| model.model().features.all().slot(name).unwrap();
+    match unsure {
+        ModelUnsure::Precondition => Unsure::Precondition,
+        ModelUnsure::Undefined(name) => Unsure::Undefined(slot(name)),
+        ModelUnsure::UnknownCategory(name) => Unsure::UnknownCategory(slot(name)),
+        ModelUnsure::LowConfidence => Unsure::LowConfidence,
+        ModelUnsure::UnsafeLeaf => Unsure::UnsafeLeaf,
+        ModelUnsure::NoneAllowed => Unsure::NoneAllowed,
+    }
+}
+
+#[test]
+fn decides_as_the_model() {
+    for trees in [1, 2, 3, 10] {
+        let loaded = LoadedModel::from(common::mixed_mm(trees));
+        let (decided, declined) = (Cell::new(0), Cell::new(0));
+        let dimension = prop_oneof![1.0..200.0_f64, 1000.0..20_000.0, Just(f64::NAN), Just(4096.0)];
+        let inputs = (1.0..140.0_f64, dimension.clone(), dimension, any::<u64>(), 0..20_u8);
+        let config = ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() };
+        let mut runner = proptest::test_runner::TestRunner::new(config);
+        runner
+            .run(&inputs, |(m, k, n, offered, dtype)| {
+                let mut row = common::mixed_mm_values(m.floor(), k.floor(), n.floor());
+                if dtype == 0 {
+                    row[9] = "neither".into();
+                }
+                let owned: Vec<Value> = row.iter().map(|scalar| scalar.to_value()).collect();
+                let offered = |choice: usize| offered >> (choice % 64) & 1 == 1;
+                let found = loaded.decide(&row, &offered);
+                let expected = match loaded.model().decide(&owned, |choice| offered(choice.index())) {
+                    Decision::Choice(ranked) => Ok(ranked.choice.index()),
+                    Decision::Unsure(unsure) => Err(reason(&loaded, &unsure)),
+                };
+                prop_assert_eq!(found, expected);
+                if let Ok(ranking) = loaded.model().ranking(&owned) {
+                    let mut ranked = Vec::new();
+                    loaded.ranked(&row, &mut |choice| ranked.push(choice)).unwrap();
+                    prop_assert_eq!(
+                        ranked,
+                        ranking.iter().map(|(r, _)| r.choice.index()).collect::<Vec<_>>()
+                    );
+                }
+                let count = if found.is_ok() { &decided } else { &declined };
+                count.set(count.get() + 1);
+                Ok(())
+            })
+            .unwrap();
+        let (decided, declined) = (decided.get(), declined.get());
+        assert!(decided > 200 && declined > 200, "{trees} trees: {decided} decided, {declined} declined");
+    }
+}

@@ -1,0 +1,104 @@
+//! `--max-choices N`: the N choices that lose least if the best of them is always taken.
+//!
+//! What a set saves over the worst choice is submodular (each further choice saves less), so
+//! greedy choice saves at least 1 − 1/e = 63 % of what the best set saves (Nemhauser, Wolsey and
+//! Fisher, 1978). With few enough sets all of them are tried, which is exact.
+
+use ah_types::ChoiceId;
+
+use crate::table::Table;
+
+/// So many sets × inputs are tried at most.
+const MAX_EXACT: f64 = 2e8;
+
+/// A set of choices and how it was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Portfolio {
+    /// The choices, ascending; the fallback is always among them.
+    pub choices: Vec<ChoiceId>,
+    /// Geometric-mean slowdown if the best of them is always taken.
+    pub slowdown: f64,
+    /// True where no other set of this size loses less.
+    pub exact: bool,
+}
+
+/// The best `count` choices on these inputs.
+#[must_use]
+pub fn choose(table: &Table, inputs: &[u32], fallback: ChoiceId, count: usize) -> Portfolio {
+    let choices = table.choices.len();
+    // Log slowdowns, dense; where a choice has no time it costs what the fallback costs.
+    let mut costs = vec![0.0_f64; choices * inputs.len()];
+    for (row, &input) in inputs.iter().enumerate() {
+        let price = table.fallback_price(input as usize, fallback);
+        costs[row * choices..][..choices].fill(price);
+        for cell in table.cells(input as usize).iter().filter(|c| c.time.is_finite()) {
+            costs[row * choices + cell.choice.index()] = cell.log_slowdown.min(price);
+        }
+    }
+    let search = Search { costs: &costs, choices, rows: inputs.len() };
+    let count = count.min(choices);
+    let sets = (0..count - 1).fold(1.0, |n, i| n * (choices - 1 - i) as f64 / (i + 1) as f64);
+    let exact = sets * inputs.len() as f64 * count as f64 <= MAX_EXACT;
+    let chosen =
+        if exact { search.exact(fallback.index(), count) } else { search.greedy(fallback.index(), count) };
+    let slowdown = (search.cost(&chosen) / inputs.len().max(1) as f64).exp();
+    Portfolio { choices: chosen.into_iter().map(|c| ChoiceId(c as u32)).collect(), slowdown, exact }
+}
+
+struct Search<'a> {
+    costs: &'a [f64],
+    choices: usize,
+    rows: usize,
+}
+
+impl Search<'_> {
+    fn cost(&self, set: &[usize]) -> f64 {
+        let row = |row: usize| {
+            let costs = &self.costs[row * self.choices..][..self.choices];
+            set.iter().map(|&c| costs[c]).fold(f64::INFINITY, f64::min)
+        };
+        (0..self.rows).map(row).sum()
+    }
+
+    fn greedy(&self, first: usize, count: usize) -> Vec<usize> {
+        let mut set = vec![first];
+        let mut best: Vec<f64> = (0..self.rows).map(|r| self.costs[r * self.choices + first]).collect();
+        while set.len() < count {
+            let with = |c: usize| -> f64 {
+                best.iter().enumerate().map(|(r, &b)| b.min(self.costs[r * self.choices + c])).sum()
+            };
+            let next = (0..self.choices)
+                .filter(|c| !set.contains(c))
+                .map(|c| (c, with(c)))
+                .min_by(|a, b| a.1.total_cmp(&b.1));
+            let Some((next, _)) = next else { break };
+            best.iter_mut().enumerate().for_each(|(r, b)| *b = b.min(self.costs[r * self.choices + next]));
+            set.push(next);
+        }
+        set.sort_unstable();
+        set
+    }
+
+    fn exact(&self, first: usize, count: usize) -> Vec<usize> {
+        let others: Vec<usize> = (0..self.choices).filter(|&c| c != first).collect();
+        let mut positions: Vec<usize> = (0..count - 1).collect();
+        let mut best: Option<(f64, Vec<usize>)> = None;
+        loop {
+            let mut set: Vec<usize> = positions.iter().map(|&p| others[p]).collect();
+            set.push(first);
+            set.sort_unstable();
+            let cost = self.cost(&set);
+            if best.as_ref().is_none_or(|b| cost < b.0) {
+                best = Some((cost, set));
+            }
+            // The next combination in lexicographic order.
+            let last = others.len() - positions.len();
+            let Some(i) = (0..positions.len()).rev().find(|&i| positions[i] < last + i) else { break };
+            positions[i] += 1;
+            for j in i + 1..positions.len() {
+                positions[j] = positions[j - 1] + 1;
+            }
+        }
+        best.map(|b| b.1).unwrap_or_default()
+    }
+}

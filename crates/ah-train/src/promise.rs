@@ -1,0 +1,160 @@
+//! Learning with a promise: a fit, a calibration on inputs that it has not seen, and the trees
+//! of a model with what the promise allows baked in.
+
+use ah_types::model::Promise;
+use ah_types::{ChoiceId, Tree};
+use rayon::prelude::*;
+
+use crate::calibrate::{self, Asked, CONFIDENCE, Calibrated, Mode};
+use crate::error::TrainError;
+use crate::fitted::Fitted;
+use crate::learners::Rows;
+use crate::leaves::{self, RankingPolicy};
+use crate::search::{Configuration, Folds, fit_all};
+use crate::split::{self, SplitBy};
+use crate::task::Task;
+
+/// Folds of the calibration.
+const FOLDS: usize = 5;
+/// The share of the inputs that hold-out calibration keeps from the fit.
+const HOLD_OUT_SHARE: f64 = 0.3;
+
+/// What is learned, and how.
+pub struct Plan<'a> {
+    /// The data.
+    pub task: &'a Task,
+    /// One for each tree.
+    pub configurations: &'a [Configuration],
+    /// The choices that may be taken.
+    pub ranking: &'a RankingPolicy,
+    /// The promise; `None`: decide always.
+    pub asked: Option<Asked>,
+    /// The seed of the folds.
+    pub seed: u64,
+}
+
+/// A heuristic with its promise.
+pub struct Learned {
+    /// The trees.
+    pub fitted: Fitted,
+    /// The inputs that grew them.
+    pub grown_from: Vec<u32>,
+    /// The fallback.
+    pub fallback: ChoiceId,
+    /// Choices up to this risk are allowed.
+    pub threshold: f64,
+    /// What calibration found; `None` where no promise is asked for or possible.
+    pub calibrated: Option<(Asked, Calibrated, usize)>,
+}
+
+impl Plan<'_> {
+    /// Learns from these inputs.
+    ///
+    /// # Errors
+    /// Those of the learners.
+    pub fn learn(&self, inputs: &[u32]) -> Result<Learned, TrainError> {
+        let task = self.task;
+        let fallback = task.fallback(inputs);
+        let targets = task.targets(fallback, &self.ranking.portfolio);
+        let Some(asked) = self.asked else {
+            let fitted = fit_all(self.configurations, &Rows { columns: &task.columns, inputs }, &targets)?;
+            return Ok(Learned {
+                fitted,
+                grown_from: inputs.to_vec(),
+                fallback,
+                threshold: f64::INFINITY,
+                calibrated: None,
+            });
+        };
+        let asked = Asked { mode: self.mode(asked.mode, inputs), ..asked };
+        let by = if asked.mode == Mode::ByDimensions { SplitBy::Dims } else { SplitBy::Input };
+        let keys = self.keys(by, inputs);
+        let (grown_from, parts) = if asked.mode == Mode::HoldOut {
+            let (grown, kept) = split::hold_out(inputs, &keys, HOLD_OUT_SHARE, self.seed, "calibration");
+            (grown.clone(), vec![(grown, kept)])
+        } else {
+            (inputs.to_vec(), Folds::new(&task.table, inputs, &keys, FOLDS, self.seed).parts)
+        };
+        let fit = |inputs: &[u32]| -> Result<Fitted, TrainError> {
+            let rows = Rows { columns: &task.columns, inputs };
+            let mut fitted = fit_all(self.configurations, &rows, &targets)?;
+            fitted.assess(&task.table, &rows, fallback, asked.limit);
+            Ok(fitted)
+        };
+        let judge = |(grown, kept): &(Vec<u32>, Vec<u32>)| {
+            let fitted = fit(grown)?;
+            Ok(calibrate::violations(
+                &fitted,
+                &task.columns,
+                &task.table,
+                &targets,
+                kept,
+                fallback,
+                asked.limit,
+            ))
+        };
+        let (fitted, violations) = rayon::join(
+            || fit(&grown_from),
+            || parts.par_iter().map(judge).collect::<Result<Vec<_>, TrainError>>(),
+        );
+        let violations = violations?.concat();
+        let count = parts.iter().map(|p| p.1.len()).sum();
+        let calibrated = calibrate::walk(&violations, count, &asked);
+        Ok(Learned {
+            fitted: fitted?,
+            grown_from,
+            fallback,
+            // Without a promise a choice must at least look as safe as what was asked for.
+            threshold: calibrated.as_ref().map_or(asked.target, |c| c.threshold),
+            calibrated: calibrated.map(|c| (asked, c, groups(&self.keys(SplitBy::Dims, inputs)))),
+        })
+    }
+
+    /// The trees of a model; `threshold` as in [`leaves::trees`].
+    #[must_use]
+    pub fn trees(&self, learned: &Learned, threshold: f64) -> Vec<Tree> {
+        let rows = Rows { columns: &self.task.columns, inputs: &learned.grown_from };
+        leaves::trees(&learned.fitted, &self.task.table, &rows, learned.fallback, threshold, self.ranking)
+    }
+
+    /// Inputs that are needed for the promise at least.
+    #[must_use]
+    pub fn min_inputs(&self, inputs: &[u32]) -> usize {
+        self.asked.map_or(0, |asked| self.mode(asked.mode, inputs).min_inputs(asked.target))
+    }
+
+    fn keys(&self, by: SplitBy, inputs: &[u32]) -> Vec<String> {
+        let dimensions = &self.task.optimization.training.dimensions;
+        split::keys(&self.task.table, &self.task.features, dimensions, by, inputs)
+    }
+
+    /// Folds by dimensions where a combination stands for two inputs or more on average over half.
+    fn mode(&self, mode: Mode, inputs: &[u32]) -> Mode {
+        if mode != Mode::Auto {
+            return mode;
+        }
+        let groups = groups(&self.keys(SplitBy::Dims, inputs));
+        if groups * 3 <= inputs.len() * 2 { Mode::ByDimensions } else { Mode::CrossFitted }
+    }
+}
+
+fn groups(keys: &[String]) -> usize {
+    keys.iter().collect::<rustc_hash::FxHashSet<_>>().len()
+}
+
+impl Learned {
+    /// What stands in the model.
+    #[must_use]
+    pub fn promise(&self) -> Option<Promise> {
+        self.calibrated.as_ref().map(|(asked, found, groups)| Promise {
+            target: asked.target,
+            confidence: CONFIDENCE,
+            limit: asked.limit,
+            mode: asked.mode.name().to_owned(),
+            inputs: found.inputs as u64,
+            groups: *groups as u64,
+            violations: found.violations as u64,
+            threshold: Some(found.threshold).filter(|t| t.is_finite()),
+        })
+    }
+}

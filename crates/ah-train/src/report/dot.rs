@@ -1,0 +1,61 @@
+//! `--save-dot`: the trees of a model as a Graphviz graph.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use ah_types::{Model, Node, Test, artefact};
+
+use crate::error::TrainError;
+
+/// The graph's text.
+#[must_use]
+pub fn text(model: &Model) -> String {
+    let name = |slot: usize| model.features.all().features()[slot].name.as_str();
+    let mut text = format!("digraph {} {{\n  node [shape=box]\n", quoted(&model.heuristic));
+    for (t, tree) in model.trees.iter().enumerate() {
+        for (i, node) in tree.nodes.iter().enumerate() {
+            match node {
+                Node::Leaf(leaf) => {
+                    let mut lines = vec![format!("{} inputs", leaf.samples)];
+                    lines.extend(
+                        leaf.ranking
+                            .iter()
+                            .take(3)
+                            .map(|r| format!("{} {:.3}", model.choice_name(r.choice), r.score)),
+                    );
+                    let style = if leaf.unsure.is_some() { ", style=dashed" } else { "" };
+                    let _ = writeln!(text, "  n{t}_{i} [label={}{style}]", quoted(&lines.join("\n")));
+                }
+                Node::Split { test, left, right } => {
+                    let label = match test {
+                        Test::Numerical { slot, threshold } => format!("{} <= {threshold}", name(*slot)),
+                        Test::Categorical { slot, category } => format!("{} != {category}", name(*slot)),
+                    };
+                    let _ = writeln!(text, "  n{t}_{i} [label={}]", quoted(&label));
+                    let _ = writeln!(text, "  n{t}_{i} -> n{t}_{left} [label=yes]");
+                    let _ = writeln!(text, "  n{t}_{i} -> n{t}_{right} [label=no]");
+                }
+            }
+        }
+    }
+    text.push_str("}\n");
+    text
+}
+
+/// Writes the graph to `path`.
+///
+/// # Errors
+/// [`TrainError::Io`] names the file.
+pub fn write(model: &Model, path: &Path) -> Result<(), TrainError> {
+    artefact::write_atomic(path, text(model).as_bytes()).map_err(|source| TrainError::Io {
+        path: path.to_owned(),
+        action: "write the graph",
+        source,
+    })
+}
+
+/// A string of DOT. Names come from logs, so what ends a string there is escaped.
+fn quoted(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    format!("\"{escaped}\"")
+}

@@ -1,0 +1,120 @@
+//! The functions of the language that processors and standard libraries do not already agree on.
+//!
+//! Each is written with operations that IEEE 754 rounds in one way only (`+ - * /`, comparisons,
+//! powers of two), in a fixed order and without fused multiply-add, so that Rust with and without
+//! std, Python and C compute the same bits from the same source.
+
+/// `a % b` with the sign of `b`, as in Python; `None` for `b = 0` and where it is NaN.
+#[must_use]
+pub fn modulo(a: f64, b: f64) -> Option<f64> {
+    if b == 0.0 {
+        return None;
+    }
+    let r = a % b;
+    let r = if r != 0.0 && (r < 0.0) != (b < 0.0) { r + b } else { r };
+    (!r.is_nan()).then_some(r)
+}
+
+/// The trailing zero bits of a whole number, at most 64, and 64 for 0; `None` for others.
+#[must_use]
+pub fn ctz(x: f64) -> Option<f64> {
+    if !x.is_finite() {
+        return None;
+    }
+    if x == 0.0 {
+        return Some(64.0);
+    }
+    let bits = x.to_bits();
+    #[allow(clippy::cast_possible_wrap)] // The mask leaves 11 bits.
+    let exponent = ((bits >> 52) & 0x7ff) as i64;
+    // The value is mantissa * 2^(exponent - 1075); a subnormal one is never whole.
+    let mantissa = (bits & ((1 << 52) - 1)) | (1 << 52);
+    let zeros = i64::from(mantissa.trailing_zeros()) + exponent - 1075;
+    #[allow(clippy::cast_precision_loss)] // At most 64.
+    (zeros >= 0).then(|| zeros.min(64) as f64)
+}
+
+/// log2(m) = s (c0 + c1 s² + c2 s⁴ + …) with s = (m - 1) / (m + 1) and
+/// ck = 2 / ((2k + 1) ln 2). For m from √½ to √2 the first term left out is below 1e-18 of the sum.
+pub const LOG2_COEFFICIENTS: [f64; 11] = [
+    2.885_390_081_777_926_8,
+    0.961_796_693_925_975_6,
+    0.577_078_016_355_585_3,
+    0.412_198_583_111_132_4,
+    0.320_598_897_975_325_2,
+    0.262_308_189_252_538_8,
+    0.221_953_083_213_686_67,
+    0.192_359_338_785_195_12,
+    0.169_728_828_399_780_4,
+    0.151_862_635_883_048_77,
+    0.137_399_527_703_710_8,
+];
+
+/// A little below √2: mantissas beyond it are halved.
+pub const LOG2_LARGEST: f64 = 1.414_062_5;
+
+/// The logarithm to base 2, within 2 ulp and exact for powers of two; `None` for zero, less and NaN.
+#[must_use]
+pub fn log2(x: f64) -> Option<f64> {
+    if x.is_nan() || x <= 0.0 {
+        return None;
+    }
+    if x == f64::INFINITY {
+        return Some(x);
+    }
+    // Subnormal numbers are scaled up first.
+    let (x, scale) = if x < f64::MIN_POSITIVE { (x * 18_014_398_509_481_984.0, -54.0) } else { (x, 0.0) };
+    let bits = x.to_bits();
+    #[allow(clippy::cast_precision_loss)] // Below 2^11.
+    let exponent = (bits >> 52) as f64 - 1023.0 + scale;
+    let mantissa = f64::from_bits((bits & ((1 << 52) - 1)) | (1023 << 52));
+    let (m, e) =
+        if mantissa > LOG2_LARGEST { (mantissa * 0.5, exponent + 1.0) } else { (mantissa, exponent) };
+    let s = (m - 1.0) / (m + 1.0);
+    let z = s * s;
+    let sum = LOG2_COEFFICIENTS.iter().rev().fold(0.0, |sum, c| sum * z + c);
+    Some(e + s * sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn log2_is_exact_for_powers_of_two_and_close_elsewhere() {
+        for e in -1074..1024 {
+            let x = if e < -1022 { f64::from_bits(1 << (e + 1074)) } else { 2.0_f64.powi(e) };
+            assert_eq!(log2(x), Some(f64::from(e)), "2^{e}");
+        }
+        let mut x = 1e-300;
+        while x < 1e300 {
+            let (ours, theirs) = (log2(x).unwrap(), x.log2());
+            assert!((ours - theirs).abs() <= theirs.abs() * 4.5e-16, "log2({x}) = {ours}, {theirs}");
+            x *= 1.000_731;
+        }
+        assert_eq!((log2(0.0), log2(-1.0), log2(f64::NAN)), (None, None, None));
+        assert_eq!(log2(f64::INFINITY), Some(f64::INFINITY));
+    }
+
+    #[test]
+    fn ctz_agrees_with_repeated_halving() {
+        let halving = |mut x: f64| {
+            if x.fract() != 0.0 {
+                return None;
+            }
+            let mut zeros = 0.0;
+            while zeros < 64.0 && x % 2.0 == 0.0 {
+                x /= 2.0;
+                zeros += 1.0;
+            }
+            Some(zeros)
+        };
+        for i in -5000..5000 {
+            for x in [f64::from(i), f64::from(i) / 8.0, f64::from(i) * 1e12, f64::from(i) * 1e-310] {
+                assert_eq!(ctz(x), halving(x), "{x}");
+            }
+        }
+        assert_eq!(ctz(2.0_f64.powi(900)), Some(64.0));
+        assert_eq!((ctz(f64::INFINITY), ctz(f64::NAN)), (None, None));
+    }
+}

@@ -89,7 +89,7 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
         let place = request.out.join(&view.place);
         let changes = write::compare(&place, &files)?;
         if request.mode == Mode::Write && changes.iter().any(|(_, change)| *change != Change::Same) {
-            write::replace_folder(&place, &files)?;
+            write::replace(&place, &files)?;
         }
         report.generated.push(Generated { target, place, files, changes });
     }

@@ -167,6 +167,17 @@ impl Plan<'_> {
         Some(self.model.features.derived()[i].1.ty())
     }
 
+    /// The derived features to compute for this one, itself last.
+    #[must_use]
+    pub fn needs(&self, slot: usize) -> Vec<usize> {
+        let mut slots = BTreeSet::from([slot]);
+        let mut open = vec![slot];
+        while let Some(next) = open.pop() {
+            open.extend(self.parameters(next).into_iter().filter(|&s| slots.insert(s)));
+        }
+        slots.into_iter().collect()
+    }
+
     /// The derived features that a derived feature uses itself, in order of their slots.
     #[must_use]
     pub fn parameters(&self, slot: usize) -> Vec<usize> {

@@ -12,7 +12,8 @@ use crate::targets::{Target, View};
 static TEMPLATES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates");
 const ENDING: &str = ".tera";
 
-/// The files of one target by their paths below its place, each `/`-separated.
+/// The files of one target by their paths below its place, each `/`-separated;
+/// the empty path is the place itself, a file.
 pub(crate) type Files = BTreeMap<String, String>;
 
 /// All templates of all targets; names are paths such as `rust/src/lib.rs`.
@@ -37,7 +38,16 @@ impl Templates {
     }
 
     pub(crate) fn render(&self, target: Target, view: &View) -> Result<Files, CodegenError> {
+        let render = |name: &str| -> Result<String, CodegenError> {
+            let mut text = self.tera.render(name, &view.context).map_err(|e| CodegenError::template(&e))?;
+            text.truncate(text.trim_end().len());
+            text.push('\n');
+            Ok(text)
+        };
         let prefix = format!("{}/", target.name());
+        if let Some(file) = view.file {
+            return Ok(Files::from([(String::new(), render(&format!("{prefix}{file}"))?)]));
+        }
         let mut files = Files::new();
         for name in self.tera.get_template_names() {
             let Some(path) = name.strip_prefix(&prefix) else { continue };
@@ -45,10 +55,7 @@ impl Templates {
             if partial || view.left_out.contains(&path) {
                 continue;
             }
-            let mut text = self.tera.render(name, &view.context).map_err(|e| CodegenError::template(&e))?;
-            text.truncate(text.trim_end().len());
-            text.push('\n');
-            files.insert(path.to_owned(), text);
+            files.insert(path.to_owned(), render(name)?);
         }
         Ok(files)
     }

@@ -31,6 +31,12 @@ pub struct Generated {
 }
 
 impl Generated {
+    /// Where a file stands.
+    #[must_use]
+    pub fn path(&self, path: &str) -> PathBuf {
+        if path.is_empty() { self.place.clone() } else { self.place.join(path) }
+    }
+
     /// True where the disk held exactly these files.
     #[must_use]
     pub fn is_same(&self) -> bool {
@@ -57,7 +63,7 @@ impl Report {
                     Change::New => "",
                     Change::Differs(old) | Change::Obsolete(old) => old,
                 };
-                let path = generated.place.join(path).display().to_string();
+                let path = generated.path(path).display().to_string();
                 let diff = TextDiff::from_lines(old, new);
                 text.push_str(
                     &diff

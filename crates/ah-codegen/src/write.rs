@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use ah_types::artefact::write_atomic;
+
 use crate::CodegenError;
 use crate::render::Files;
 
@@ -52,6 +54,12 @@ fn existing(place: &Path) -> Result<Files, CodegenError> {
     match fs::symlink_metadata(place) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(files),
         Err(e) => return Err(CodegenError::io("read", place)(e)),
+        Ok(meta) if meta.is_file() => {
+            return match fs::read_to_string(place) {
+                Ok(text) if text.contains(MARK) => Ok(Files::from([(String::new(), text)])),
+                _ => Err(CodegenError::Taken { path: place.to_owned() }),
+            };
+        }
         Ok(meta) if !meta.is_dir() => return Err(CodegenError::Taken { path: place.to_owned() }),
         Ok(_) => {}
     }
@@ -81,8 +89,15 @@ fn existing(place: &Path) -> Result<Files, CodegenError> {
     Ok(files)
 }
 
-/// Replaces the folder `place` by one with these files.
-pub(crate) fn replace_folder(place: &Path, files: &Files) -> Result<(), CodegenError> {
+/// Replaces the file or folder `place` by these files.
+pub(crate) fn replace(place: &Path, files: &Files) -> Result<(), CodegenError> {
+    match files.get("") {
+        Some(text) => write_atomic(place, text.as_bytes()).map_err(CodegenError::io("write", place)),
+        None => replace_folder(place, files),
+    }
+}
+
+fn replace_folder(place: &Path, files: &Files) -> Result<(), CodegenError> {
     let parent = place.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(parent).map_err(CodegenError::io("create", parent))?;
     // Removed again by its destructor, with whatever it then holds: on failure the new files, else the old.

@@ -60,7 +60,7 @@ pub struct Cli {
     /// Measure one part of the sequence, so that several machines share it: 1/4 is the first of four
     #[arg(long, value_name = "I/N", default_value = "1/1")]
     shard: String,
-    /// Measure in a worker process, which outlives no hang or crash, and is restarted (CUDA always does)
+    /// Measure in a worker process that is restarted after a hang or a crash (with CUDA always)
     #[arg(long)]
     isolate: bool,
     /// Seconds that a worker process may take for one step before its choice counts as hung

@@ -129,3 +129,34 @@ fn by_reason(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_of_a_run() {
+        let choices: Vec<String> = ["a", "b", "c", "d", "e"].map(str::to_owned).to_vec();
+        let mut summary = Summary {
+            resumed: 7,
+            elapsed: Duration::from_secs(2),
+            workers: 2,
+            interrupted: true,
+            ..Summary::default()
+        };
+        summary.skipped_inputs.insert("out of memory".to_owned(), 2);
+        for fast in [0.5, 1.5, 2.0] {
+            let measured = |ms: f64| Outcome::Measured { feedback: vec![ms] };
+            let outcomes = vec![
+                measured(1.0),
+                measured(fast),
+                Outcome::failed("wrong result"),
+                Outcome::skipped("the processor lacks avx512f"),
+                Outcome::skipped("the processor lacks avx512f"),
+            ];
+            let measurement = Measurement { outcomes, measuring: Duration::from_secs(1), lost: None };
+            summary.count(&choices, &measurement);
+        }
+        insta::assert_snapshot!(summary);
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p ah-runtime`. The targets: a remembered pick adds at most 50 ns, a model file
 //! decides in at most 400 ns, context building and guards included. (The generated crate, at
-//! most 150 ns, is timed by `scripts/consult`: nothing here may import one.)
+//! most 150 ns, is timed by `scripts/latency.sh`: nothing here may import one.)
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -16,7 +16,15 @@ use ah_runtime::{AutoHeuristic, Environment, LoadedModel, Mode, MultiKernel};
 use ah_types::Optimization;
 use criterion::{Criterion, criterion_group, criterion_main};
 
-type Kernel = fn(usize) -> usize;
+type Kernel = fn(usize);
+
+fn orig(x: usize) {
+    black_box(x);
+}
+
+fn pad(x: usize) {
+    black_box(x + 1);
+}
 
 fn multi_kernel(watch: Option<Watch>) -> MultiKernel<Kernel> {
     let decision = AutoHeuristic::builder("mm")
@@ -26,8 +34,8 @@ fn multi_kernel(watch: Option<Watch>) -> MultiKernel<Kernel> {
         .categorical("dtype")
         .environment(Environment::default());
     let mut builder = MultiKernel::<Kernel>::builder(decision)
-        .kernel("orig", 1, (|x| x) as Kernel)
-        .kernel("pad", 1, |x| x + 1)
+        .kernel("orig", 1, orig as Kernel)
+        .kernel("pad", 1, pad)
         .eligible("pad", |v| v[0].number() > Some(0.0))
         .dimension("k", Dimension::dynamic().halvings(1).divisible_by(16))
         .no_cache();
@@ -36,7 +44,7 @@ fn multi_kernel(watch: Option<Watch>) -> MultiKernel<Kernel> {
     }
     let multi = builder.build().expect("a MultiKernel");
     for (m, k, n) in (0..40).map(|i| (64 << (i % 3), 100 + 100 * i, 4096 >> (i % 4))) {
-        multi.run(&values(m, k, n), |kernel| drop(kernel(black_box(m))));
+        multi.run(&values(m, k, n), |kernel| kernel(black_box(m)));
     }
     multi
 }
@@ -50,16 +58,16 @@ fn remembered(c: &mut Criterion) {
     let plain = multi_kernel(None);
     let watched = multi_kernel(Some(Watch::default()));
     let (m, k, n) = (64, 1000, 2048);
-    plain.run(&values(m, k, n), |kernel| drop(kernel(m)));
-    watched.run(&values(m, k, n), |kernel| drop(kernel(m)));
-    let direct: Kernel = |x| x;
+    plain.run(&values(m, k, n), |kernel| kernel(m));
+    watched.run(&values(m, k, n), |kernel| kernel(m));
+    let direct: Kernel = orig;
     group.bench_function("direct call", |b| b.iter(|| black_box(direct)(black_box(m))));
     for (name, multi) in [("remembered pick", &plain), ("remembered pick, watched", &watched)] {
         assert!(multi.pick(&values(m, k, n)).is_some());
         group.bench_function(name, |b| {
             b.iter(|| {
                 let (m, k, n) = black_box((m, k, n));
-                multi.run(&values(m, k, n), |kernel| drop(black_box(kernel(m))));
+                multi.run(&values(m, k, n), |kernel| kernel(m));
             });
         });
     }
@@ -118,10 +126,10 @@ fn least_ns(mut call: impl FnMut()) -> f64 {
 fn targets(_: &mut Criterion) {
     let (plain, watched) = (multi_kernel(None), multi_kernel(Some(Watch::default())));
     let auto = consulting();
-    let direct: Kernel = |x| x;
+    let direct: Kernel = orig;
     let run = |multi: &MultiKernel<Kernel>| {
         let (m, k, n) = black_box((64, 1000, 2048));
-        multi.run(&values(m, k, n), |kernel| drop(black_box(kernel(m))));
+        multi.run(&values(m, k, n), |kernel| kernel(m));
     };
     run(&plain);
     run(&watched);
@@ -129,7 +137,7 @@ fn targets(_: &mut Criterion) {
         let (m, k, n) = black_box((m, k, n));
         black_box(auto.choose(&common::mixed_mm_values(m, k, n)).index);
     };
-    let direct = least_ns(|| drop(black_box(black_box(direct)(black_box(64)))));
+    let direct = least_ns(|| black_box(direct)(black_box(64)));
     for (what, ns, target) in [
         ("a remembered pick adds", least_ns(|| run(&plain)) - direct, 50.0),
         ("a remembered pick, watched, adds", least_ns(|| run(&watched)) - direct, 50.0),

@@ -299,3 +299,38 @@ fn registering_serves_decision_points_that_exist_already() {
     assert_eq!(auto.choose(&values).fallback, Some(Reason::Guard));
     assert_eq!(build("other").choose(&values).fallback, Some(Reason::NoHeuristic));
 }
+
+#[test]
+fn threads_decide_while_models_are_swapped() {
+    let folder = tempfile::tempdir().unwrap();
+    let environment = Environment { model_folders: vec![folder.path().to_owned()], ..Environment::default() };
+    let path = folder.path().join("model.json");
+    let first = pad_mm("First", None).to_json();
+    // One decides pad for k = 101, the other orig; both decide orig for k = 100.
+    let texts = [first.clone(), first.replace("100.0", "500.0").replace("First", "The second")];
+    std::fs::write(&path, &texts[0]).unwrap();
+    let auto = builder().environment(environment).build().unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let seen = std::thread::scope(|scope| {
+        let decide = || {
+            let mut seen = [0_u32; 2];
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                let below = auto.choose(&values("float32", 100.0, 64.0));
+                assert_eq!((below.choice, below.fallback), ("orig", None));
+                let above = auto.choose(&values("float32", 101.0, 64.0));
+                assert_eq!(above.fallback, None);
+                seen[usize::from(above.choice == "orig")] += 1;
+            }
+            seen
+        };
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(decide)).collect();
+        for swap in 0..40 {
+            ah_types::artefact::write_atomic(&path, texts[swap % 2].as_bytes()).unwrap();
+            registry::reload();
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        threads.into_iter().map(|t| t.join().unwrap()).fold([0, 0], |a, b| [a[0] + b[0], a[1] + b[1]])
+    });
+    assert!(seen[0] > 100 && seen[1] > 100, "both models decided: {seen:?}");
+}

@@ -29,7 +29,7 @@ pub const CONFIDENCE: f64 = 0.95;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// By dimensions where combinations repeat, else cross-fitted.
+    /// Cross-fitted.
     Auto,
     /// A part that is never fitted on.
     HoldOut,

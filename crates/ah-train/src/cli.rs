@@ -88,7 +88,7 @@ pub struct TrainArgs {
     #[arg(long, default_value = "0.01", value_name = "P|none", value_parser = risk)]
     pub max_risk: Risk,
     /// What counts as slower than the fallback.
-    #[arg(long, default_value_t = 1.05, value_name = "X")]
+    #[arg(long, default_value_t = 1.05, value_name = "X", allow_negative_numbers = true)]
     pub max_slowdown: f64,
     /// How the inputs that the promise is calibrated on are kept from the fit.
     #[arg(long, value_enum, default_value_t = PromiseArg::Auto)]
@@ -103,7 +103,7 @@ pub struct TrainArgs {
     #[arg(long, num_args = 2, value_names = ["NAME", "LOG"])]
     pub also_train: Vec<String>,
     /// How much an input of each --also-train counts, in their order [default: 1].
-    #[arg(long, value_name = "W")]
+    #[arg(long, value_name = "W", allow_negative_numbers = true)]
     pub weight: Vec<f64>,
     /// How often each input occurs: its features joined by commas, a tab, a number.
     #[arg(long, value_name = "FILE")]
@@ -111,6 +111,9 @@ pub struct TrainArgs {
     /// An optimization instead of the built-in one of the log's name.
     #[arg(long, value_name = "FILE.toml")]
     pub optimization: Option<PathBuf>,
+    /// A training policy instead of the optimization's; PyTorch's own are in crates/ah-train/policies.
+    #[arg(long, value_name = "FILE.toml")]
+    pub policy: Option<PathBuf>,
     /// The seed of all splits.
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub seed: u64,
@@ -170,6 +173,7 @@ impl TrainArgs {
             logs: self.logs.clone(),
             heuristic_name: self.heuristic_name.clone().unwrap_or_default(),
             optimization: self.optimization.clone(),
+            policy: self.policy.clone(),
             learner: self.learner.map(|l| match l {
                 LearnerArg::Auto => Kind::Auto,
                 LearnerArg::Soft => Kind::Soft,

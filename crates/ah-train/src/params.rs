@@ -28,6 +28,8 @@ pub struct RawParams {
     pub heuristic_name: String,
     /// A further optimization instead of the built-in one of the log's name.
     pub optimization: Option<PathBuf>,
+    /// A training policy instead of the optimization's.
+    pub policy: Option<PathBuf>,
     /// The learner; `None`: the optimization's, else [`Kind::Auto`].
     pub learner: Option<Kind>,
     /// Depth limit; `None`: chosen by cross-validation.
@@ -72,6 +74,7 @@ impl RawParams {
             logs,
             heuristic_name: heuristic_name.to_owned(),
             optimization: None,
+            policy: None,
             learner: None,
             max_depth: None,
             min_samples_leaf: None,
@@ -102,6 +105,8 @@ pub struct Params {
     pub(crate) heuristic_name: String,
     #[serde(skip)]
     pub(crate) optimization: Option<PathBuf>,
+    #[serde(skip)]
+    pub(crate) policy: Option<PathBuf>,
     pub(crate) learner: Option<Kind>,
     pub(crate) max_depth: Option<usize>,
     pub(crate) min_samples_leaf: Option<usize>,
@@ -145,6 +150,7 @@ impl RawParams {
             logs: self.logs,
             heuristic_name: self.heuristic_name,
             optimization: self.optimization,
+            policy: self.policy,
             learner: self.learner,
             max_depth: self.max_depth,
             min_samples_leaf: self.min_samples_leaf,

@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | `get_default_config` | [`Policy::default_choice`] |
 //! | `is_unsafe_leaf` | [`Policy::is_unsafe_leaf`] |
-//! | `get_grid_search_values` | [`Policy::max_depths`], [`Policy::min_samples_leaves`] |
+//! | `get_grid_search_values` | [`Policy::criteria`], [`Policy::max_depths`], [`Policy::min_samples_leaves`] |
 //! | `get_allowed_wrong_prediction_pct` | [`Policy::allowed_wrong_share`] |
 //! | `get_test_and_val_size` | [`Policy::test_share`], [`Policy::folds`] |
 //! | `add_new_features` | [`Policy::derived`] |
@@ -15,7 +15,7 @@
 
 use ah_types::{Context, Derived, Leaf, optimization::TrainingPolicy};
 
-use crate::learners::Kind;
+use crate::learners::{Criterion, Kind};
 use crate::table::CellFilter;
 
 /// How an optimization is learned, where flags do not say otherwise.
@@ -23,6 +23,11 @@ pub trait Policy: Sync {
     /// The learner.
     fn learner(&self) -> Option<Kind> {
         None
+    }
+
+    /// What linfa-trees is to minimise.
+    fn criteria(&self) -> Vec<Criterion> {
+        vec![Criterion::Gini, Criterion::Entropy]
     }
 
     /// Depth limits to search.
@@ -94,6 +99,11 @@ pub trait Policy: Sync {
 impl Policy for TrainingPolicy {
     fn learner(&self) -> Option<Kind> {
         self.learner.as_deref().and_then(Kind::from_name)
+    }
+
+    fn criteria(&self) -> Vec<Criterion> {
+        let named: Vec<_> = self.criterion.iter().filter_map(|c| Criterion::from_name(c)).collect();
+        if named.is_empty() { Defaults.criteria() } else { named }
     }
 
     fn max_depths(&self) -> Vec<usize> {

@@ -146,7 +146,14 @@ const MAX_FOR_B: usize = 40_000;
 impl Grid {
     /// The configurations of a learner over these depths and leaf sizes, the preferred first.
     #[must_use]
-    pub fn new(kind: Kind, depths: &[usize], leaves: &[usize], inputs: usize, columns: usize) -> Self {
+    pub fn new(
+        kind: Kind,
+        criteria: &[Criterion],
+        depths: &[usize],
+        leaves: &[usize],
+        inputs: usize,
+        columns: usize,
+    ) -> Self {
         let mut depths = depths.to_vec();
         depths.sort_unstable();
         depths.dedup();
@@ -163,7 +170,7 @@ impl Grid {
                 }
                 Kind::Auto => [Preset::C, Preset::A].map(soft).to_vec(),
                 Kind::Regression => vec![soft(Preset::Regression)],
-                Kind::Linfa => [Criterion::Gini, Criterion::Entropy].map(linfa).to_vec(),
+                Kind::Linfa => criteria.iter().copied().map(linfa).collect(),
             }
         });
         Self { growths: growths.collect(), depths }

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use ah_types::log::{Dirt, ReadOptions, Source};
 use ah_types::model::Precondition;
+use ah_types::optimization::TrainingPolicy;
 use ah_types::{ChoiceId, Context, Features, Optimization, expr, log};
 
 use crate::columns::{Built, Columns};
 use crate::error::TrainError;
 use crate::input_weights;
-use crate::learners::Kind;
+use crate::learners::{Criterion, Kind};
 use crate::params::{MAX_DEPTH, Params};
 use crate::policy::Policy;
 use crate::table::Table;
@@ -56,10 +57,17 @@ impl Task {
         let paths: Vec<&PathBuf> = params.logs.iter().chain(further).collect();
         let mut log = log::read_with(&paths, options)?;
         let mut warnings = dirt(&log.dirt);
-        let optimization = match &params.optimization {
+        let mut optimization = match &params.optimization {
             Some(path) => Optimization::read(path)?,
             None => Optimization::built_in(&log.metadata.name)?,
         };
+        if let Some(path) = &params.policy {
+            let dimensions = std::mem::take(&mut optimization.training.dimensions);
+            optimization.training = TrainingPolicy::read(path)?;
+            if optimization.training.dimensions.is_empty() {
+                optimization.training.dimensions = dimensions;
+            }
+        }
         check(&optimization)?;
         let policy = policy.unwrap_or(&optimization.training);
         let features = features(&optimization, policy, &log, &mut warnings)?;
@@ -133,6 +141,9 @@ fn check(optimization: &Optimization) -> Result<(), TrainError> {
     let share = |x: Option<f64>| x.is_none_or(|x| x > 0.0 && x < 1.0);
     if policy.learner.as_deref().is_some_and(|l| Kind::from_name(l).is_none()) {
         return wrong("learner: expected auto, soft, linfa or regression");
+    }
+    if policy.criterion.iter().any(|c| Criterion::from_name(c).is_none()) {
+        return wrong("criterion: expected gini or entropy");
     }
     if !share(policy.test_share) || !share(policy.validation_share) || !share(policy.allowed_wrong_share) {
         return wrong(

@@ -106,7 +106,7 @@ pub fn train_with(params: &Params, policy: Option<&dyn Policy>) -> Result<Traine
     if plan.asked.is_some() && shipped.calibrated.is_none() {
         warnings.push(format!(
             "no promise possible: at least {} inputs are needed, found {}; only choices whose estimated risk is at most the target are taken",
-            plan.min_inputs(&task.usable),
+            plan.min_inputs(),
             task.usable.len(),
         ));
     }
@@ -192,7 +192,8 @@ fn search(
     }
     let leaves =
         params.min_samples_leaf.map_or_else(|| policy.min_samples_leaves(training.len()), |l| vec![l]);
-    let grid = Grid::new(kind, &depths, &leaves, training.len(), task.columns.all().len());
+    let grid =
+        Grid::new(kind, &policy.criteria(), &depths, &leaves, training.len(), task.columns.all().len());
     let targets = task.targets(task.fallback(training), &ranking.portfolio);
     let keys = split::keys(&task.table, &task.features, &[], SplitBy::Input, training);
     let folds = Folds::new(&task.table, training, &keys, policy.folds(), params.seed);

@@ -64,6 +64,8 @@ pub struct TrainingPolicy {
     /// The learner: `auto`, `soft`, `linfa` or `regression`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub learner: Option<String>,
+    /// For `linfa`: `gini`, `entropy` or both, to search; empty: both.
+    pub criterion: Vec<String>,
     /// Depth limits to search.
     pub max_depth: Vec<usize>,
     /// Least numbers of inputs in a leaf to search; below 1 a share of the inputs learned from.
@@ -142,6 +144,21 @@ macro_rules! built_in {
     };
 }
 built_in!["pad_mm", "mm", "mixed_mm", "softmax", "flex_attention"];
+
+impl TrainingPolicy {
+    /// Reads a policy alone from a TOML file.
+    ///
+    /// # Errors
+    /// [`OptimizationError`] with the file and, for bad TOML, line and column.
+    pub fn read(path: &Path) -> Result<Self, OptimizationError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| OptimizationError::Io { path: path.to_owned(), source })?;
+        toml::from_str(&text).map_err(|e| OptimizationError::Toml {
+            path: path.to_owned(),
+            message: e.to_string().trim().to_owned(),
+        })
+    }
+}
 
 impl Optimization {
     /// The names of the built-in optimizations.

@@ -1,5 +1,9 @@
 //! The targets: each turns a plan into what its templates print.
 
+mod c;
+mod calls;
+mod plain;
+mod pytorch;
 mod rust;
 
 use std::path::Path;
@@ -13,6 +17,10 @@ use crate::CodegenError;
 pub enum Target {
     /// A crate without dependencies and without std.
     Rust,
+    /// One file for PyTorch's own folder of learned heuristics.
+    Pytorch,
+    /// One C99 header that is also C++17 and CUDA.
+    C,
 }
 
 /// A target's output folder or file name and the values for its templates.
@@ -23,17 +31,21 @@ pub(crate) struct View {
     pub context: tera::Context,
     /// Templates that this model does not need, by their paths.
     pub left_out: Vec<&'static str>,
+    /// The template of a target of one file, which is then the place itself; else the place is a folder.
+    pub file: Option<&'static str>,
 }
 
 impl Target {
     /// All targets.
-    pub const ALL: [Self; 1] = [Self::Rust];
+    pub const ALL: [Self; 3] = [Self::Rust, Self::Pytorch, Self::C];
 
     /// As on the command line; also the folder of its templates.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Rust => "rust",
+            Self::Pytorch => "pytorch",
+            Self::C => "c",
         }
     }
 
@@ -45,6 +57,8 @@ impl Target {
     ) -> Result<View, CodegenError> {
         match self {
             Self::Rust => rust::view(model, out, runtime_path),
+            Self::Pytorch => pytorch::view(model),
+            Self::C => c::view(model),
         }
     }
 }

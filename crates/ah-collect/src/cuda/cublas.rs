@@ -30,9 +30,10 @@ impl Matrix {
         self.strides.0 == 1 && self.strides.1 != 1
     }
 
-    /// The larger stride.
+    /// The larger stride; never below what a whole row or column takes, which the stride of a
+    /// dimension of size 1 may be.
     pub(crate) fn leading(&self) -> usize {
-        if self.is_column_major() { self.strides.1 } else { self.strides.0 }
+        if self.is_column_major() { self.strides.1.max(self.rows) } else { self.strides.0.max(self.columns) }
     }
 }
 
@@ -177,4 +178,20 @@ pub(crate) fn version() -> Result<String, CudaError> {
         property(Property::MINOR_VERSION)?,
         property(Property::PATCH_LEVEL)?
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_leading_stride_holds_a_row_or_a_column() {
+        let leading = |rows, columns, strides| {
+            Matrix { buffer: Buffer { address: 0, bytes: 0 }, rows, columns, strides }.leading()
+        };
+        assert_eq!(leading(3, 5, (5, 1)), 5);
+        assert_eq!(leading(3, 5, (1, 3)), 3);
+        // PyTorch's strides of a transposed 1×5 matrix.
+        assert_eq!(leading(1, 5, (1, 1)), 5);
+    }
 }

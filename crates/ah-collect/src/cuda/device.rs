@@ -40,11 +40,14 @@ pub(crate) struct Gpu {
     arena: RefCell<Arena>,
     flush: Allocation,
     compiler: Compiler,
-    loaded: RefCell<HashMap<(Source, &'static str, Vec<String>), Kernel>>,
+    loaded: RefCell<HashMap<KernelKey, Kernel>>,
     events: RefCell<Vec<CudaEvent>>,
     watch: RefCell<Watch>,
     throttled: Cell<u32>,
 }
+
+/// File, function and definitions.
+type KernelKey = (Source, &'static str, Vec<String>);
 
 /// A kernel, loaded.
 #[derive(Clone, Debug)]

@@ -181,7 +181,13 @@ impl BenchmarkRunner for MmRunner {
     }
 
     fn timing(&self) -> TimingPolicy {
-        TimingPolicy { early_stop_ratio: 1.5, budget_ms: 20.0, ..super::timing() }
+        TimingPolicy {
+            early_stop_ratio: 1.5,
+            budget_ms: 25.0,
+            min_samples: 9,
+            max_samples: 27,
+            ..super::timing()
+        }
     }
 
     /// PyTorch's ranges: few rows up to many, inner and outer sizes as models have them, mostly

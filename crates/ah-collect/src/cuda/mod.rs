@@ -98,6 +98,7 @@ fn product_context(
 
 /// The reason without the value found, so that a choice that many inputs do not suit has one
 /// reason and not one for each size.
+#[allow(clippy::needless_pass_by_value)] // For map_err.
 fn ineligible(reason: kernels::Ineligible) -> Failure {
     let reason = reason.to_string();
     Failure::skipped(reason.split(", found").next().unwrap_or_default())

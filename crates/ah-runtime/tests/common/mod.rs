@@ -118,7 +118,7 @@ fn grow(nodes: &mut Vec<Node>, depth: usize, tree: u32, test: &dyn Fn(usize, u32
             slowdown: 1.0,
             worst: 1.1,
             worst_over_fallback: 0.5,
-            allowed: (id + (id + (tree + rank) * 7) % 54) % 5 > 0,
+            allowed: !(id + (id + (tree + rank) * 7) % 54).is_multiple_of(5),
         };
         nodes.push(Node::Leaf(Leaf { samples: 9, unsure, ranking: (0..20).map(ranked).collect() }));
         return id;

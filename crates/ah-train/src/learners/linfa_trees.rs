@@ -32,6 +32,18 @@ pub enum Criterion {
     Entropy,
 }
 
+impl Criterion {
+    /// The criterion of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "gini" => Some(Self::Gini),
+            "entropy" => Some(Self::Entropy),
+            _ => None,
+        }
+    }
+}
+
 /// The parameters of the learner.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinfaTrees {

@@ -64,7 +64,7 @@ fn array(head: &str, elements: &[String]) -> String {
 }
 
 /// Samples, expected and worst slowdown of the best choices.
-pub(super) fn comments(plan: &Plan<'_>, leaf: &Leaf) -> Vec<String> {
+pub(in crate::targets) fn comments(plan: &Plan<'_>, leaf: &Leaf) -> Vec<String> {
     let mut lines = vec![format!(
         "{} input{}{}",
         leaf.samples,

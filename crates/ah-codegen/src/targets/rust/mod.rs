@@ -6,6 +6,8 @@ mod expression;
 mod leaves;
 mod tree;
 
+pub(super) use leaves::comments;
+
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
@@ -197,7 +199,7 @@ pub(super) fn view(model: &Model, out: &Path, runtime_path: Option<&Path>) -> Re
     if derived_is_empty(&plan) {
         left_out.push("src/features.rs");
     }
-    Ok(View { place, context, left_out })
+    Ok(View { place, context, left_out, file: None })
 }
 
 /// Neither a derived feature nor a precondition: nothing is computed.

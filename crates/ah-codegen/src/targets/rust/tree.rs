@@ -83,6 +83,9 @@ fn branches(plan: &Plan<'_>, identifiers: &Identifiers, events: &[(usize, Event<
         "uses_number": needs(&|l| l["number"] == true),
         "uses_needed": needs(&|l| l["number"] == false),
         "uses_seen": needs(&|l| !l["seen"].is_null()),
+        "prunes": plan.model.categories.iter().enumerate().any(|(slot, categories)| {
+            plan.derived_type(slot) == Some(Type::Bool) && categories.iter().any(|c| c != "True" && c != "False")
+        }),
         "lines": lines,
         "long": long,
     })

@@ -1,0 +1,182 @@
+//! C: one C99 header that is also C++17 and CUDA, without allocation.
+
+use ah_types::{FeatureKind, Model};
+use serde_json::{Value as Json, json};
+
+use super::View;
+use super::plain::{Language, view as plain};
+use crate::CodegenError;
+use crate::lower::lower;
+use crate::names::{Case, Namer, single};
+use crate::text::{code, number};
+
+/// Keywords of C, C++ and CUDA, and what the template names itself.
+const RESERVED: &[&str] = &[
+    "alignas",
+    "alignof",
+    "and",
+    "and_eq",
+    "asm",
+    "auto",
+    "bitand",
+    "bitor",
+    "bool",
+    "break",
+    "case",
+    "catch",
+    "char",
+    "class",
+    "compl",
+    "concept",
+    "const",
+    "constexpr",
+    "continue",
+    "decltype",
+    "default",
+    "delete",
+    "do",
+    "double",
+    "else",
+    "enum",
+    "explicit",
+    "export",
+    "extern",
+    "false",
+    "float",
+    "for",
+    "friend",
+    "goto",
+    "if",
+    "inline",
+    "int",
+    "long",
+    "mutable",
+    "namespace",
+    "new",
+    "noexcept",
+    "not",
+    "not_eq",
+    "nullptr",
+    "operator",
+    "or",
+    "or_eq",
+    "private",
+    "protected",
+    "public",
+    "register",
+    "requires",
+    "restrict",
+    "return",
+    "short",
+    "signed",
+    "sizeof",
+    "static",
+    "struct",
+    "switch",
+    "template",
+    "this",
+    "throw",
+    "true",
+    "try",
+    "typedef",
+    "typeid",
+    "typename",
+    "union",
+    "unsigned",
+    "using",
+    "virtual",
+    "void",
+    "volatile",
+    "wchar_t",
+    "while",
+    "xor",
+    "xor_eq",
+    "linux",
+    "unix",
+    "main",
+    "errno",
+    "row",
+    "context",
+    "at",
+    "node",
+    "memo",
+    "value",
+    "nan",
+    "inf",
+    "j0",
+    "j1",
+    "jn",
+    "y0",
+    "y1",
+    "yn",
+    "m_e",
+    "m_pi",
+    "null",
+    "eof",
+    "near",
+    "far",
+    "small",
+    "interface",
+];
+
+pub(super) fn view(model: &Model) -> Result<View, CodegenError> {
+    let plan = lower(model);
+    let prefix = single(&model.heuristic, Case::Snake, "heuristic", RESERVED);
+    let mut names = Namer::new(Case::Snake, RESERVED);
+    let features: Vec<String> =
+        model.features.all().features().iter().map(|f| names.give(&f.name, "feature")).collect();
+    let base = model.features.base().features();
+    let logged = |slot: usize| match base[slot].kind {
+        FeatureKind::Numerical => format!("(double)context->{}", features[slot]),
+        FeatureKind::Categorical => format!("(int)context->{}", features[slot]),
+    };
+    let code_of = |text: &str| plan.code(text).to_string();
+    let function_prefix = format!("{prefix}_");
+    let language = Language {
+        prefix: &function_prefix,
+        features: &features,
+        logged: &logged,
+        number: &|x| if x.is_sign_negative() { format!("({})", number(x)) } else { number(x) },
+        truth: &|b| u8::from(b).to_string(),
+        text: &code_of,
+        string: &string,
+    };
+    let mut values = plain(model, &plan, &language);
+    let categories: Vec<Json> = base.iter().enumerate().filter(|(_, f)| f.kind == FeatureKind::Categorical).map(|(slot, f)| {
+        let mut names = Namer::new(Case::Snake, &["other"]);
+        let variants: Vec<Json> = plan.variants[slot].iter().map(|text| json!({
+            "identifier": names.give(text, "category").to_ascii_uppercase(), "string": string(text),
+            "bytes": text.len(), "text": code(text), "code": plan.code(text),
+        })).collect();
+        json!({ "identifier": features[slot], "upper": features[slot].to_ascii_uppercase(), "text": code(&f.name), "variants": variants })
+    }).collect();
+    let mut choices = Namer::new(Case::Snake, &[]);
+    let choices: Vec<String> =
+        model.choices.iter().map(|c| choices.give(c, "choice").to_ascii_uppercase()).collect();
+    values.insert("prefix".to_owned(), prefix.clone().into());
+    values.insert("upper".to_owned(), prefix.to_ascii_uppercase().into());
+    values.insert("categories".to_owned(), categories.into());
+    values.insert("choice_names".to_owned(), choices.into());
+    values.insert("yes".to_owned(), plan.code("True").into());
+    values.insert("no".to_owned(), plan.code("False").into());
+    let context = tera::Context::from_value(values.into()).map_err(|e| CodegenError::template(&e))?;
+    Ok(View { place: format!("{prefix}.h"), context, left_out: Vec::new(), file: Some("header.h") })
+}
+
+/// A string literal of C and C++: bytes outside ASCII in octal, which never runs on.
+fn string(text: &str) -> String {
+    let mut literal = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            // A question mark could begin a trigraph.
+            b'"' | b'\\' | b'?' => {
+                literal.push('\\');
+                literal.push(char::from(byte));
+            }
+            b' '..=b'~' => literal.push(char::from(byte)),
+            _ => literal.push_str(&format!("\\{byte:03o}")),
+        }
+    }
+    literal.push('"');
+    literal
+}

@@ -1,0 +1,208 @@
+//! What the targets of one file, PyTorch and C, print alike: a function for each derived feature,
+//! and the tree as a chain of tests over values that are computed where they are needed.
+
+use std::collections::BTreeSet;
+
+use ah_types::expr::{LOG2_COEFFICIENTS, LOG2_LARGEST, Type};
+use ah_types::tree::LeafUnsure;
+use ah_types::{FeatureKind, Model, Test};
+use serde_json::{Value as Json, json};
+
+use super::calls::{Called, Words, print};
+use crate::lower::{Argument, Condition, Event, Form, Plan, Row};
+use crate::text::{code, number, shown};
+
+/// How a language writes what its templates do not.
+pub struct Language<'a> {
+    /// Before every function of expressions.
+    pub prefix: &'a str,
+    /// By slot.
+    pub features: &'a [String],
+    /// How a logged feature is read.
+    pub logged: &'a dyn Fn(usize) -> String,
+    pub number: &'a dyn Fn(f64) -> String,
+    pub truth: &'a dyn Fn(bool) -> String,
+    pub text: &'a dyn Fn(&str) -> String,
+    pub string: &'a dyn Fn(&str) -> String,
+}
+
+/// What the templates of both targets see.
+pub fn view(model: &Model, plan: &Plan<'_>, language: &Language<'_>) -> serde_json::Map<String, Json> {
+    let base = model.features.base().len();
+    let mut called: Called = BTreeSet::new();
+    // Inside an expression every feature is a parameter or read from the context.
+    let feature =
+        |slot: usize| if slot < base { (language.logged)(slot) } else { language.features[slot].clone() };
+    let words = Words {
+        prefix: language.prefix,
+        number: language.number,
+        truth: language.truth,
+        text: language.text,
+        feature: &feature,
+    };
+    let mut derived = Vec::new();
+    for (i, (d, typed)) in model.features.derived().iter().enumerate() {
+        let slot = base + i;
+        if plan.used[slot] {
+            let body = print(plan, &words, typed.expr(), &mut called);
+            derived.push(json!({
+                "slot": slot, "identifier": language.features[slot], "text": code(&d.name),
+                "expression": code(&d.expression), "body": body, "type": type_name(typed.ty()),
+                "tested": plan.tested[slot],
+                "parameters": plan.parameters(slot).iter().map(|&s| json!({
+                    "identifier": language.features[s], "slot": s,
+                    "type": type_name(plan.derived_type(s).unwrap_or(Type::Number)),
+                })).collect::<Vec<_>>(),
+                "needs": plan.needs(slot).iter().map(|&s| json!({
+                    "slot": s, "identifier": language.features[s],
+                    "parameters": plan.parameters(s).iter().map(|&p| &language.features[p]).collect::<Vec<_>>(),
+                })).collect::<Vec<_>>(),
+                "seen": model.categories[slot].iter().map(|c| (language.text)(c)).collect::<Vec<_>>(),
+            }));
+        }
+    }
+    let precondition = model.precondition.as_ref().map(
+        |p| json!({ "text": code(&p.expression), "body": print(plan, &words, p.typed.expr(), &mut called) }),
+    );
+    let features: Vec<Json> = model
+        .features
+        .base()
+        .features()
+        .iter()
+        .enumerate()
+        .map(|(slot, f)| {
+            json!({
+                "slot": slot, "identifier": language.features[slot], "string": (language.string)(&f.name),
+                "text": code(&f.name), "used": plan.used[slot], "tested": plan.tested[slot],
+                "kind": match f.kind {
+                    FeatureKind::Numerical if f.integer => "integer",
+                    FeatureKind::Numerical => "number",
+                    FeatureKind::Categorical => "category",
+                },
+                "doc": f.description.as_deref().map(shown),
+                "unit": f.unit.as_deref().map(shown),
+                "seen": model.categories[slot].iter().map(|c| (language.text)(c)).collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    let mut end = 0;
+    let leaves: Vec<Json> = plan.leaves.iter().enumerate().map(|(index, leaf)| { end += leaf.ranking.len(); json!({
+        "index": index,
+        "end": end,
+        "best": match (leaf.unsure, leaf.pick(model.fallback, |_| true)) {
+            (Some(_), _) => -4,
+            (None, None) => -5,
+            (None, Some(ranked)) => i64::from(ranked.choice.0),
+        },
+        "comment": super::rust::comments(plan, leaf),
+        "unsure": leaf.unsure.map(|u| match u { LeafUnsure::LowConfidence => "low confidence", LeafUnsure::Unsafe => "unsafe leaf" }),
+        "ranking": leaf.ranking.iter().map(|r| json!({
+            "probability": number(r.probability), "choice": r.choice.index(), "allowed": r.allowed,
+        })).collect::<Vec<_>>(),
+    })}).collect();
+    let value = json!({
+        "generator": concat!("ah-codegen ", env!("CARGO_PKG_VERSION")),
+        "heuristic": code(&model.heuristic), "heuristic_string": (language.string)(&model.heuristic),
+        "optimization": code(&model.optimization), "optimization_string": (language.string)(&model.optimization),
+        "features": features, "derived": derived, "precondition": precondition, "called": called,
+        "choices": model.choices.iter().map(|c| json!({ "string": (language.string)(c), "text": shown(c) })).collect::<Vec<_>>(),
+        "fallback": model.fallback.map(|c| c.index()),
+        "device": model.device.as_ref().map(|d| shown(&d.to_string())),
+        "capability": [model.device_capa.0, model.device_capa.1],
+        "shared_memory": model.shared_memory,
+        "log2": { "coefficients": LOG2_COEFFICIENTS.map(number), "largest": number(LOG2_LARGEST) },
+        "tool": shown(&model.provenance.tool), "seed": model.provenance.seed,
+        "logs": model.provenance.logs.iter().map(|l| json!([shown(&l.file), shown(&l.blake3), l.rows])).collect::<Vec<_>>(),
+        "promise": model.promise.as_ref().map(|p| json!({
+            "target": number(p.target), "confidence": number(p.confidence), "limit": number(p.limit),
+            "mode": shown(&p.mode), "inputs": p.inputs, "violations": p.violations,
+        })),
+        "leaves": leaves,
+        "table": matches!(plan.tree, Form::Table(_)),
+    });
+    let mut map = match value {
+        Json::Object(map) => map,
+        _ => serde_json::Map::new(),
+    };
+    map.insert("tree".to_owned(), match &plan.tree {
+        Form::Branches(events) => Json::Array(branches(plan, language, events)),
+        Form::Table(rows) => Json::Array(rows.iter().map(|row| match row {
+            Row::Leaf(index) => json!({ "kind": "leaf", "index": index }),
+            Row::Split(Test::Numerical { slot, threshold }, right) => {
+                json!({ "kind": "at_most", "slot": slot, "threshold": (language.number)(*threshold), "right": right })
+            }
+            Row::Split(Test::Categorical { slot, category }, right) => {
+                json!({ "kind": "differs", "slot": slot, "category": (language.text)(category), "right": right })
+            }
+        }).collect()),
+    });
+    map
+}
+
+fn type_name(ty: Type) -> &'static str {
+    match ty {
+        Type::Number => "number",
+        Type::Bool => "truth",
+        Type::Category => "category",
+    }
+}
+
+fn branches(plan: &Plan<'_>, language: &Language<'_>, events: &[(usize, Event<'_>)]) -> Vec<Json> {
+    let name = |slot: usize| language.features[slot].as_str();
+    let call = |arguments: &[Argument]| arguments.iter().map(|a| name(a.slot)).collect::<Vec<_>>();
+    events
+        .iter()
+        .map(|(level, event)| {
+            let mut line = match event {
+                Event::Compute(slot, arguments) => json!({
+                    "kind": "compute", "name": name(*slot), "arguments": call(arguments),
+                    "type": type_name(plan.derived_type(*slot).unwrap_or(Type::Number)),
+                }),
+                Event::Need(slot, arguments) => {
+                    let derived = plan.derived_type(*slot);
+                    let ty = derived.map_or_else(
+                        || {
+                            if plan.model.features.base().features()[*slot].kind == FeatureKind::Numerical {
+                                "number"
+                            } else {
+                                "category"
+                            }
+                        },
+                        type_name,
+                    );
+                    let seen = &plan.model.categories[*slot];
+                    let all = ty == "number"
+                        || (ty == "truth"
+                            && seen.iter().any(|s| s == "True")
+                            && seen.iter().any(|s| s == "False"));
+                    json!({
+                        "kind": "need", "name": name(*slot), "slot": slot, "type": ty,
+                        "arguments": arguments.as_deref().map(call),
+                        "logged": derived.is_none().then(|| (language.logged)(*slot)),
+                        "all_seen": all,
+                        "saw_true": seen.iter().any(|s| s == "True"),
+                        "saw_false": seen.iter().any(|s| s == "False"),
+                        "seen": seen.iter().map(|c| (language.text)(c)).collect::<Vec<_>>(),
+                    })
+                }
+                Event::If(condition, chained) => {
+                    let condition = match condition {
+                        Condition::AtMost(slot, threshold) => {
+                            format!("{} <= {}", name(*slot), (language.number)(*threshold))
+                        }
+                        Condition::Is(slot, category) => {
+                            format!("{} == {}", name(*slot), (language.text)(category))
+                        }
+                        Condition::Holds(slot) => name(*slot).to_owned(),
+                    };
+                    json!({ "kind": if *chained { "else if" } else { "if" }, "condition": condition })
+                }
+                Event::Else => json!({ "kind": "else" }),
+                Event::End => json!({ "kind": "end" }),
+                Event::Leaf(index) => json!({ "kind": "leaf", "index": index }),
+            };
+            line["indent"] = " ".repeat(4 * level).into();
+            line
+        })
+        .collect()
+}

@@ -1,0 +1,128 @@
+//! PyTorch: one file for `torch/_inductor/autoheuristic/artifacts/`, of a class that PyTorch's
+//! own controller finds there.
+
+use ah_types::Model;
+
+use super::View;
+use super::plain::{Language, view as plain};
+use crate::CodegenError;
+use crate::lower::lower;
+use crate::names::{Case, Namer, single};
+use crate::text::number;
+
+const RESERVED: &[&str] = &[
+    "and",
+    "as",
+    "assert",
+    "async",
+    "await",
+    "break",
+    "class",
+    "continue",
+    "def",
+    "del",
+    "elif",
+    "else",
+    "except",
+    "finally",
+    "for",
+    "from",
+    "global",
+    "if",
+    "import",
+    "in",
+    "is",
+    "lambda",
+    "nonlocal",
+    "not",
+    "or",
+    "pass",
+    "raise",
+    "return",
+    "try",
+    "while",
+    "with",
+    "yield",
+    "match",
+    "case",
+    "type",
+    "self",
+    "context",
+    "metadata",
+    "choices",
+    "math",
+    "memo",
+    "at",
+    "node",
+    "value",
+    "offered",
+    "leaf",
+    "float",
+    "str",
+    "isinstance",
+    "int",
+    "bool",
+    "len",
+    "dict",
+    "list",
+    "tuple",
+    "frozenset",
+];
+const RESERVED_TYPES: &[&str] = &[
+    "None",
+    "True",
+    "False",
+    "AHContext",
+    "AHMetadata",
+    "Choice",
+    "LearnedHeuristic",
+    "LearnedHeuristicDecision",
+    "Optional",
+];
+
+pub(super) fn view(model: &Model) -> Result<View, CodegenError> {
+    let plan = lower(model);
+    let mut names = Namer::new(Case::Snake, RESERVED);
+    let features: Vec<String> =
+        model.features.all().features().iter().map(|f| names.give(&f.name, "feature")).collect();
+    let base = model.features.base().features();
+    let logged = |slot: usize| {
+        let read = match base[slot].kind {
+            ah_types::FeatureKind::Numerical => "_number",
+            ah_types::FeatureKind::Categorical => "_text",
+        };
+        format!("{read}(context, {})", string(&base[slot].name))
+    };
+    let language = Language {
+        prefix: "_",
+        features: &features,
+        logged: &logged,
+        number: &number,
+        truth: &|b| if b { "True" } else { "False" }.to_owned(),
+        text: &string,
+        string: &string,
+    };
+    let class = single(&model.heuristic, Case::Camel, "Heuristic", RESERVED_TYPES);
+    let mut values = plain(model, &plan, &language);
+    values.insert("class".to_owned(), class.clone().into());
+    values.insert("texts".to_owned(), plan.texts.iter().map(|t| string(t)).collect::<Vec<_>>().into());
+    let context = tera::Context::from_value(values.into()).map_err(|e| CodegenError::template(&e))?;
+    Ok(View { place: format!("_{class}.py"), context, left_out: Vec::new(), file: Some("artifact.py") })
+}
+
+/// A string literal of Python, in ASCII.
+fn string(text: &str) -> String {
+    let mut literal = String::from("'");
+    for c in text.chars() {
+        match c {
+            '\'' | '\\' => {
+                literal.push('\\');
+                literal.push(c);
+            }
+            ' '..='~' => literal.push(c),
+            _ => literal.push_str(&format!("\\U{:08x}", u32::from(c))),
+        }
+    }
+    literal.push('\'');
+    literal
+}

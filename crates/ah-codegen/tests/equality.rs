@@ -1,0 +1,255 @@
+//! One model, three targets: what they say is compared with the model's own evaluation, bit by bit.
+
+mod models;
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use ah_codegen::{Mode, Request, Target, generate};
+use ah_types::{Decision, FeatureKind, Model, Value};
+use rand::{Rng, SeedableRng};
+use rand_pcg::Pcg64;
+
+struct Case {
+    model: Model,
+    input: String,
+    expected: Vec<String>,
+}
+
+fn case(rng: &mut Pcg64, model: Model, contexts: &[Vec<Value>]) -> Case {
+    let (mut input, mut expected) = (String::new(), Vec::new());
+    for values in contexts {
+        for (value, feature) in values.iter().zip(model.features.base().features()) {
+            match value {
+                // i64::MAX is 2^63 as f64, and i64 again by saturation.
+                Value::Number(x) if feature.integer => write!(input, "{}\t", *x as i64).unwrap(),
+                Value::Number(x) => write!(input, "{:016x}\t", x.to_bits()).unwrap(),
+                Value::Category(c) => {
+                    c.bytes().for_each(|b| write!(input, "{b:02x}").unwrap());
+                    input.push('\t');
+                }
+            }
+        }
+        let offered: Vec<bool> = model.choices.iter().map(|_| rng.random_bool(0.5)).collect();
+        offered.iter().for_each(|o| input.push(if *o { '1' } else { '0' }));
+        input.push('\n');
+        let show = |d: Decision<'_>| match d {
+            Decision::Choice(ranked) => ranked.choice.index().to_string(),
+            Decision::Unsure(_) => "-".to_owned(),
+        };
+        let mut ranking = String::new();
+        if let Ok(leaf) = model.leaf(values) {
+            for r in &leaf.ranking {
+                write!(ranking, "{}:{:016x},", r.choice.index(), r.probability.to_bits()).unwrap();
+            }
+        }
+        let all = show(model.decide(values, |_| true));
+        let among = show(model.decide(values, |id| offered[id.index()]));
+        expected.push(format!("{all} {among} {ranking}"));
+    }
+    Case { model, input, expected }
+}
+
+/// Models of all depths, and the number of contexts of each.
+fn cases(seed: u64, count: usize) -> Vec<Case> {
+    let mut rng = Pcg64::seed_from_u64(seed);
+    (0..count)
+        .map(|i| {
+            let (depth, nodes) = match i % 4 {
+                0 => (rng.random_range(0..4), 40),
+                1 | 2 => (rng.random_range(4..13), 120),
+                _ => (rng.random_range(13..41), 700),
+            };
+            let model = models::model(&mut rng, &format!("Random{i}"), depth, nodes);
+            let contexts = models::contexts(&mut rng, &model, 200);
+            case(&mut rng, model, &contexts)
+        })
+        .collect()
+}
+
+fn run(command: &mut Command, input: &str, what: &str) -> Vec<String> {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let text = input.to_owned();
+    let writer = std::thread::spawn(move || stdin.write_all(text.as_bytes()));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap().unwrap();
+    assert!(output.status.success(), "{what} failed");
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+fn compare(case: &Case, got: &[String], what: &str) {
+    assert_eq!(case.expected.len(), got.len(), "{what}");
+    for ((expected, got), input) in case.expected.iter().zip(got).zip(case.input.lines()) {
+        assert_eq!(expected.trim_end(), got.trim_end(), "{what}: {input}\n{}", case.model.to_json());
+    }
+}
+
+fn emit(model: &Model, target: Target, out: &Path, templates: Option<&Path>) -> PathBuf {
+    let request =
+        Request { model, targets: &[target], out, mode: Mode::Write, templates, runtime_path: None };
+    generate(&request).unwrap().generated[0].place.clone()
+}
+
+fn total(cases: &[Case]) -> String {
+    let decided = |c: &Case| c.expected.iter().filter(|e| !e.starts_with('-')).count();
+    format!(
+        "{} models, {} contexts, {} of them decided, 0 mismatches",
+        cases.len(),
+        cases.iter().map(|c| c.expected.len()).sum::<usize>(),
+        cases.iter().map(decided).sum::<usize>()
+    )
+}
+
+/// Models learned from published logs, where `AH_MODELS` names a folder with some.
+fn learned() -> Vec<Case> {
+    let Some(folder) = std::env::var_os("AH_MODELS") else {
+        println!("skipped the learned models: AH_MODELS names no folder with model files");
+        return Vec::new();
+    };
+    let mut rng = Pcg64::seed_from_u64(7);
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    paths.retain(|p| p.extension().is_some_and(|e| e == "json"));
+    paths.sort();
+    let read = |(i, path): (usize, &PathBuf)| {
+        let mut model = Model::read(path).unwrap();
+        model.heuristic = format!("Learned{i}");
+        let contexts = plausible(&mut rng, &model);
+        case(&mut rng, model, &contexts)
+    };
+    paths.iter().enumerate().map(read).collect()
+}
+
+/// Random contexts whose numbers lie around the thresholds of their own features.
+fn plausible(rng: &mut Pcg64, model: &Model) -> Vec<Vec<Value>> {
+    let mut contexts = models::contexts(rng, model, 200);
+    let base = model.features.base().features();
+    for _ in 0..3000 {
+        contexts.push(
+            base.iter()
+                .enumerate()
+                .map(|(slot, f)| {
+                    if f.kind == FeatureKind::Categorical {
+                        let known = &model.categories[slot];
+                        return Value::from(known[rng.random_range(0..known.len())].as_str());
+                    }
+                    let size = 2.0_f64.powf(rng.random_range(0.0..17.0)).round();
+                    Value::Number(size + f64::from(rng.random_range(-1_i32..2)))
+                })
+                .collect(),
+        );
+    }
+    contexts
+}
+
+#[test]
+fn rust_decides_as_the_model_does() {
+    let mut cases = cases(1, 24);
+    cases.extend(learned());
+    let folder = tempfile::tempdir().unwrap();
+    let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/templates");
+    let mut manifest = "[workspace]\nresolver = \"3\"\nmembers = [\n".to_owned();
+    let mut names = Vec::new();
+    for case in &cases {
+        let place = emit(&case.model, Target::Rust, folder.path(), Some(&templates));
+        let name = place.file_name().unwrap().to_str().unwrap().to_owned();
+        // Here, and only here, the crates share one workspace, so that one build makes them all.
+        let path = place.join("Cargo.toml");
+        let text = std::fs::read_to_string(&path).unwrap().replace("[workspace]\n", "");
+        let text = format!("{text}\n[[bin]]\nname = \"{name}-driver\"\npath = \"src/bin/driver.rs\"\n");
+        std::fs::write(path, text).unwrap();
+        writeln!(manifest, "    \"{name}\",").unwrap();
+        names.push(name);
+    }
+    manifest.push_str("]\n");
+    std::fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
+    let cargo = |arguments: &[&str]| {
+        let status = Command::new(env!("CARGO"))
+            .args(arguments)
+            .current_dir(folder.path())
+            .env("CARGO_TARGET_DIR", folder.path().join("target"))
+            .env_remove("RUSTFLAGS")
+            .status()
+            .unwrap();
+        assert!(status.success(), "cargo {arguments:?}");
+    };
+    cargo(&["build", "--offline", "--quiet", "--workspace"]);
+    for (case, name) in cases.iter().zip(&names) {
+        let program = folder.path().join("target/debug").join(format!("{name}-driver"));
+        compare(case, &run(&mut Command::new(program), &case.input, name), name);
+    }
+    println!("rust: {}", total(&cases));
+    // What comes out is formatted, and clean by pedantic lints; the drivers are not part of it.
+    for name in &names {
+        std::fs::remove_dir_all(folder.path().join(name).join("src/bin")).unwrap();
+        let path = folder.path().join(name).join("Cargo.toml");
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.split("\n[[bin]]").next().unwrap()).unwrap();
+    }
+    cargo(&["fmt", "--all", "--check"]);
+    cargo(&["clippy", "--offline", "--quiet", "--workspace", "--", "-D", "warnings"]);
+}
+
+#[test]
+fn pytorch_decides_as_the_model_does() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        println!("skipped: there is no python3, so the PyTorch artifacts were not run");
+        return;
+    }
+    let mut cases = cases(2, 60);
+    cases.extend(learned());
+    let folder = tempfile::tempdir().unwrap();
+    for case in &cases {
+        let artifact = emit(&case.model, Target::Pytorch, folder.path(), None);
+        let model = folder.path().join("model.json");
+        case.model.write(&model).unwrap();
+        let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/driver.py");
+        let mut command = Command::new("python3");
+        command.arg(driver).arg(&artifact).arg(&model);
+        compare(case, &run(&mut command, &case.input, "python3"), &artifact.display().to_string());
+    }
+    println!("pytorch: {}", total(&cases));
+}
+
+#[test]
+fn c_decides_as_the_model_does() {
+    let mut cases = cases(3, 16);
+    cases.extend(learned());
+    let folder = tempfile::tempdir().unwrap();
+    let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/templates_c");
+    let warnings = ["-Wall", "-Wextra", "-Werror", "-pedantic"];
+    let compilers = [
+        ("gcc", "c", vec!["-std=c99", "-O2"]),
+        ("clang", "c", vec!["-std=c99", "-O2", "-march=native", "-ffp-contract=fast"]),
+        ("gcc", "c", vec!["-std=gnu11", "-O2", "-march=native", "-ffp-contract=fast"]),
+        ("g++", "c++", vec!["-std=c++17", "-O1"]),
+        ("clang++", "c++", vec!["-std=c++17", "-O1"]),
+    ];
+    for (compiler, language, options) in compilers {
+        if Command::new(compiler).arg("--version").output().is_err() {
+            println!("skipped: there is no {compiler}, so the C headers were not compiled with it");
+            continue;
+        }
+        for case in &cases {
+            let header = emit(&case.model, Target::C, folder.path(), None);
+            let drivers = folder.path().join("drivers");
+            let driver = emit(&case.model, Target::C, &drivers, Some(&templates));
+            let program = folder.path().join("program");
+            let status = Command::new(compiler)
+                .args(&options)
+                .args(warnings)
+                .args(["-x", language, "-I"])
+                .arg(header.parent().unwrap())
+                .arg(&driver)
+                .args(["-x", "none", "-lm", "-o"])
+                .arg(&program)
+                .status()
+                .unwrap();
+            assert!(status.success(), "{compiler} {options:?} {}", header.display());
+            compare(case, &run(&mut Command::new(&program), &case.input, compiler), compiler);
+        }
+        println!("{compiler} {}: {}", options.join(" "), total(&cases));
+    }
+}

@@ -1,0 +1,256 @@
+//! What flags and hooks do, on a small log and on promises with a known truth.
+
+mod common;
+
+use std::fmt::Write as _;
+
+use ah_train::calibrate::Mode;
+use ah_train::learners::Kind;
+use ah_train::policy::Policy;
+use ah_train::{NamedLog, Params, RawParams, Trained, report, train, train_with};
+use ah_types::{Context, Derived, Leaf, Node};
+use common::{HEAD, log};
+
+struct Files {
+    folder: tempfile::TempDir,
+}
+
+impl Files {
+    fn new(text: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.txt"), text).unwrap();
+        Self { folder }
+    }
+
+    fn add(&self, name: &str, text: &str) -> std::path::PathBuf {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn raw(&self) -> RawParams {
+        RawParams::new(vec![self.folder.path().join("a.txt")], "T")
+    }
+}
+
+fn learn(text: &str, change: impl FnOnce(&mut RawParams)) -> Trained {
+    let files = Files::new(text);
+    let mut raw = files.raw();
+    change(&mut raw);
+    train(&raw.check().unwrap()).unwrap()
+}
+
+/// A log where `pad` is slower than 1.05 × `orig` on `share` of the inputs, at random.
+fn risky(inputs: usize, share: f64) -> String {
+    let mut text = HEAD.to_owned();
+    for i in 0..inputs {
+        // A bijection of 0..inputs spreads the slow ones over all m.
+        let slow = ((i * 7919) % inputs) as f64 >= (1.0 - share) * inputs as f64;
+        let pad = if slow { 2.0 } else { 0.8 };
+        for noise in [0.0, 0.001, 0.002] {
+            let _ = writeln!(text, "{},600,700,torch.float16,orig,{}", 512 + i, 1.0 + noise);
+            let _ = writeln!(text, "{},600,700,torch.float16,pad,{}", 512 + i, pad + noise);
+        }
+    }
+    text
+}
+
+#[test]
+fn promise_declines_where_the_risk_is_too_high() {
+    let safe = learn(&risky(1500, 0.001), |_| {});
+    let promise = safe.model.promise.as_ref().expect("a promise is possible");
+    assert!((promise.target - 0.01).abs() < 1e-12 && promise.mode == "cross-fitted", "{promise:?}");
+    assert!(safe.held_out.model.coverage > 0.9, "{:?}", safe.held_out.model);
+    let unsafe_ = learn(&risky(1500, 0.08), |_| {});
+    assert!(unsafe_.held_out.always.over_limit > 0.04, "{:?}", unsafe_.held_out.always);
+    assert!(unsafe_.held_out.model.over_limit <= 0.01, "{:?}", unsafe_.held_out.model);
+    let always = learn(&risky(1500, 0.08), |raw| raw.max_risk = None);
+    assert!(always.model.promise.is_none());
+    assert_eq!(always.held_out.model, always.held_out.always);
+}
+
+#[test]
+fn every_mode_of_the_promise_calibrates() {
+    for mode in [Mode::HoldOut, Mode::CrossFitted, Mode::ByDimensions] {
+        let trained = learn(&risky(4000, 0.002), |raw| raw.promise = mode);
+        let promise = trained.model.promise.as_ref().unwrap_or_else(|| panic!("{mode:?}"));
+        assert_eq!(promise.mode, mode.name());
+        assert!((promise.violations as f64) <= 0.01 * promise.inputs as f64);
+    }
+}
+
+#[test]
+fn too_few_inputs_for_a_promise_are_told() {
+    let trained = learn(&risky(100, 0.0), |_| {});
+    assert!(trained.model.promise.is_none());
+    let said = trained.warnings.join("\n");
+    assert!(said.contains("no promise possible: at least 390 inputs are needed, found 100"), "{said}");
+}
+
+#[test]
+fn several_trees_vote_as_their_summed_scores_say() {
+    let trained = learn(&log(120), |raw| {
+        raw.trees = 3;
+        raw.max_risk = None;
+    });
+    let model = &trained.model;
+    assert_eq!(model.trees.len(), 3);
+    let again = ah_types::Model::parse(&model.to_json()).unwrap();
+    assert_eq!(&again, model);
+    let context =
+        Context::new().with("m", 512).with("k", 601).with("n", 512).with("mat1_dtype", "torch.float32");
+    let values = model.values(&context);
+    let ranking = model.ranking(&values).unwrap();
+    let row = model.features.row(&values);
+    let score = |choice| -> f64 {
+        let scores = model.trees.iter().map(|tree| {
+            let leaf = tree.leaf_index(&row, |slot, category| model.knows(slot, category)).unwrap();
+            tree.leaf(leaf).unwrap().ranking.iter().find(|r| r.choice == choice).unwrap().score
+        });
+        scores.sum()
+    };
+    assert_eq!(ranking.len(), 2);
+    assert!(score(ranking[0].0.choice) <= score(ranking[1].0.choice));
+    assert_eq!(model.choice_name(ranking[0].0.choice), "pad");
+}
+
+#[test]
+fn a_ranking_holds_so_many_choices() {
+    let trained = learn(&log(80), |raw| raw.ranking = Some(2));
+    assert!(trained.model.promise.is_none());
+    for (_, leaf) in trained.model.trees[0].leaves() {
+        assert_eq!(leaf.ranking.len(), 2);
+    }
+}
+
+#[test]
+fn a_portfolio_keeps_the_choices_that_lose_least() {
+    // `other` never wins; `pad` and the fallback stay.
+    let mut text = log(80);
+    let rows: Vec<String> = text
+        .lines()
+        .skip(2)
+        .filter(|l| l.contains(",pad,"))
+        .map(|l| {
+            let (head, time) = l.rsplit_once(',').unwrap();
+            format!("{}{}\n", head.replace(",pad", ",other,"), time.parse::<f64>().unwrap() * 3.0)
+        })
+        .collect();
+    text.push_str(&rows.concat());
+    let trained = learn(&text, |raw| raw.max_choices = Some(2));
+    let portfolio = trained.portfolio.as_ref().unwrap();
+    assert!(portfolio.exact && (portfolio.slowdown - 1.0).abs() < 1e-9, "{portfolio:?}");
+    let names: Vec<&str> = portfolio.choices.iter().map(|c| trained.model.choice_name(*c)).collect();
+    assert_eq!(names, ["orig", "pad"]);
+    let ranked = trained.model.trees[0].leaves().flat_map(|(_, l)| &l.ranking);
+    assert!(ranked.into_iter().all(|r| trained.model.choice_name(r.choice) != "other"));
+}
+
+#[test]
+fn regression_learns_scores() {
+    let trained = learn(&log(120), |raw| raw.learner = Some(Kind::Regression));
+    assert_eq!(trained.configurations[0].name(), "regression");
+    assert!(trained.held_out.always.slowdown < 1.01, "{:?}", trained.held_out.always);
+}
+
+#[test]
+fn further_logs_are_learned_from_and_never_held_out() {
+    let files = Files::new(&log(60));
+    let more = files.add("b.txt", &log(120));
+    let mut raw = files.raw();
+    raw.also_train = vec![NamedLog { name: "more".to_owned(), path: more }];
+    raw.also_train_weights = vec![3.0];
+    let trained = train(&raw.check().unwrap()).unwrap();
+    let held_out = &trained.held_out;
+    assert_eq!(held_out.train_inputs + held_out.model.inputs, 120);
+    // A fifth of the first log's inputs, not of all.
+    assert!(held_out.model.inputs <= 25, "{}", held_out.model.inputs);
+}
+
+#[test]
+fn whole_dimensions_are_held_out() {
+    let trained = learn(&log(120), |raw| raw.test_split = ah_train::split::SplitBy::Dims);
+    assert!(trained.held_out.by_input.is_some());
+    let table = report::trained(&trained);
+    assert!(table.contains("on held-out dimensions") && table.contains("held out by input"), "{table}");
+}
+
+#[test]
+fn the_graph_escapes_names() {
+    let text = log(60).replace(",pad,", ",\"p\"\"ad\\\",");
+    let dot = report::dot::text(&learn(&text, |_| {}).model);
+    assert!(dot.starts_with("digraph \"T\" {"), "{dot}");
+    assert!(dot.contains("p\\\"ad\\\\"), "{dot}");
+}
+
+/// Fields of the TOML.
+#[test]
+fn policy_as_toml() {
+    let files = Files::new(&log(120));
+    let policy = "max_depth = [1]\nmin_samples_leaf = [0.1]\nrow_filter = \"m != 512\"\nunsafe_leaf = 1.1\ntest_share = 0.3\nmin_samples = 2\n";
+    let mut raw = files.raw();
+    raw.policy = Some(files.add("p.toml", policy));
+    raw.max_risk = None;
+    let trained = train(&raw.check().unwrap()).unwrap();
+    assert_eq!(trained.held_out.depth, 1);
+    let inputs = trained.held_out.train_inputs + trained.held_out.model.inputs;
+    assert!(inputs < 120 && trained.warnings.iter().any(|w| w.contains("row filter")), "{inputs}");
+    for (_, leaf) in trained.model.trees[0].leaves() {
+        assert!(leaf.samples >= 8);
+        assert_eq!(leaf.unsure.is_some(), leaf.ranking[0].worst_over_fallback > 1.1);
+    }
+}
+
+/// The same in code.
+struct Cautious;
+
+impl Policy for Cautious {
+    fn learner(&self) -> Option<Kind> {
+        Some(Kind::Linfa)
+    }
+    fn max_depths(&self) -> Vec<usize> {
+        vec![3]
+    }
+    fn default_choice(&self) -> Option<String> {
+        Some("pad".to_owned())
+    }
+    fn is_unsafe_leaf(&self, leaf: &Leaf) -> bool {
+        leaf.samples < 20
+    }
+    fn derived(&self) -> Vec<Derived> {
+        vec![Derived { name: "k is odd".to_owned(), expression: "k % 2 == 1".to_owned() }]
+    }
+    fn keeps(&self, context: &Context) -> bool {
+        context.number("m") != Some(512.0)
+    }
+}
+
+#[test]
+fn policy_as_code() {
+    let files = Files::new(&log(120));
+    let params: Params = files.raw().check().unwrap();
+    let trained = train_with(&params, Some(&Cautious)).unwrap();
+    let model = &trained.model;
+    assert_eq!(model.fallback.map(|f| model.choice_name(f)), Some("pad"));
+    assert!(trained.configurations[0].name().starts_with("linfa"));
+    assert!(model.features.all().slot("k is odd").is_some());
+    for node in &model.trees[0].nodes {
+        if let Node::Leaf(leaf) = node {
+            assert_eq!(leaf.unsure.is_some(), leaf.samples < 20);
+        }
+    }
+}
+
+#[test]
+fn shipped_policies_of_pytorch_are_sound() {
+    for name in ["mixed_mm", "mm", "pad_mm"] {
+        let path = format!("{}/policies/pytorch_{name}.toml", env!("CARGO_MANIFEST_DIR"));
+        let files = Files::new(&log(120));
+        let mut raw = files.raw();
+        raw.policy = Some(path.into());
+        raw.max_risk = None;
+        let trained = train(&raw.check().unwrap()).unwrap();
+        assert!(trained.configurations[0].name().starts_with("linfa"), "{name}");
+        assert!(trained.held_out.depth <= 7);
+    }
+}

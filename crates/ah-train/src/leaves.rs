@@ -48,7 +48,7 @@ pub fn trees(
 pub struct RankingPolicy {
     /// The choices that may be taken at all; empty: all.
     pub portfolio: Vec<ChoiceId>,
-    /// For `--ranking K`: so many choices, even behind the fallback.
+    /// For `--ranking K`: so many choices are measured when the program runs; 0: one is taken.
     pub at_least: usize,
     /// Choices that stand among these, whatever their scores.
     pub always: Vec<ChoiceId>,
@@ -78,7 +78,8 @@ impl Known {
             measured.iter_mut().enumerate().for_each(|(id, m)| *m &= kept(id));
         }
         // Where several trees vote, a choice needs a score from each.
-        let last = (always && trees == 1).then_some(fallback);
+        // Who measures the first K offered choices goes on behind the fallback.
+        let last = (always && trees == 1 && policy.at_least == 0).then_some(fallback);
         Self { measured, last, policy: policy.clone() }
     }
 
@@ -86,13 +87,7 @@ impl Known {
         let mut ranking = scores.ranking(node);
         ranking.retain(|(choice, _)| self.measured[choice.index()]);
         if let Some(end) = ranking.iter().position(|(choice, _)| Some(*choice) == self.last) {
-            let beyond = |(choice, _): &(ChoiceId, f64)| self.policy.always.contains(choice);
-            let keep = (end + 1).max(self.policy.at_least);
-            let mut at = 0;
-            ranking.retain(|ranked| {
-                at += 1;
-                at <= keep || beyond(ranked)
-            });
+            ranking.truncate(end + 1);
         }
         self.include(&mut ranking);
         ranking

@@ -5,7 +5,7 @@ mod cli;
 use std::process::ExitCode;
 
 use ah_codegen::{CodegenError, Mode, Report, Request, generate};
-use ah_types::{Model, exit};
+use ah_types::{Model, exit, stdout};
 use clap::Parser;
 use cli::Arguments;
 
@@ -38,7 +38,10 @@ fn tell(arguments: &Arguments, report: &Report) -> u8 {
     if report.mode != Mode::Check || report.is_same() {
         return exit::SUCCESS;
     }
-    print!("{}", report.diff());
+    if let Err(error) = stdout::print(&report.diff()) {
+        eprintln!("error: {error}");
+        return error.exit_code();
+    }
     let words: Vec<String> = std::env::args().collect();
     let mending = words.join(" ").replace("--mode=check", "").replace("--mode check", "");
     let mending: Vec<&str> = mending.split_whitespace().collect();

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ah_types::timing::TimingPolicy;
-use ah_types::{Model, Optimization, exit, log};
+use ah_types::{Model, Optimization, exit, log, stdout};
 use clap::{Parser, ValueEnum};
 
 use ah_collect::backend::{self, Backend};
@@ -121,7 +121,7 @@ pub fn run(cli: &Cli) -> Result<u8, CollectError> {
     }
     if cli.list {
         let lines = list::list(cli.name.as_deref(), backend, cli.device)?;
-        println!("{lines}");
+        stdout::print(&format!("{lines}\n"))?;
         return Ok(exit::SUCCESS);
     }
     match &cli.use_heuristic {
@@ -243,12 +243,12 @@ impl Cli {
             // A log of an optimization that is not built in has no fallback that we know.
             None => Optimization::built_in(&log.metadata.name).ok(),
         };
-        println!("{}", Facts::of(&log, optimization.as_ref()));
+        stdout::print(&format!("{}\n", Facts::of(&log, optimization.as_ref())))?;
         if let Some(repeat) = repeat {
             let noise = Noise::between(&log, &log::read(&[repeat])?).ok_or_else(|| {
                 CollectError::TooLittle(format!("{} and {} share no input", path.display(), repeat.display()))
             })?;
-            println!("{noise}");
+            stdout::print(&format!("{noise}\n"))?;
         }
         Ok(exit::SUCCESS)
     }
@@ -282,7 +282,7 @@ impl Cli {
             eprintln!("{}: {} {:.4} ms", judged.label, judged.winner, judged.winner_ms);
         };
         let judgement = judge::judge(&mut *runner, contexts, &policy, &fallback, judge::model(model), each)?;
-        println!("{judgement}");
+        stdout::print(&format!("{judgement}\n"))?;
         Ok(if stop.load(Ordering::Relaxed) { exit::INTERRUPTED } else { exit::SUCCESS })
     }
 }

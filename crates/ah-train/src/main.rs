@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ah_train::{NamedLog, TrainError, report};
-use ah_types::Model;
+use ah_types::{Model, stdout};
 use clap::Parser;
 
 use cli::{Cli, Command, EvaluateArgs, TrainArgs};
@@ -20,6 +20,8 @@ enum Failure {
     Model(#[from] ah_types::ModelError),
     #[error(transparent)]
     Codegen(#[from] ah_codegen::CodegenError),
+    #[error(transparent)]
+    Output(#[from] ah_types::LogError),
 }
 
 impl Failure {
@@ -28,6 +30,7 @@ impl Failure {
             Self::Train(e) => e.exit_code(),
             Self::Model(e) => e.exit_code(),
             Self::Codegen(e) => e.exit_code(),
+            Self::Output(e) => e.exit_code(),
         }
     }
 }
@@ -64,15 +67,15 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
     warn(&trained.warnings);
     trained.model.write(&args.model)?;
     if args.json {
-        println!(
-            "{}",
+        stdout::print(&format!(
+            "{}\n",
             serde_json::json!({
                 "parameters": trained.model.provenance.parameters,
                 "metrics": trained.model.provenance.metrics,
             })
-        );
+        ))?;
     } else {
-        print!("{}", report::trained(&trained));
+        stdout::print(&report::trained(&trained))?;
     }
     eprintln!("wrote {}", args.model.display());
     if let Some(path) = &args.save_dot {
@@ -123,20 +126,22 @@ fn judge(
     }
     let (fallback, best) = (&evaluation.fallback, &evaluation.best_single);
     if json {
-        println!(
-            "{}",
+        stdout::print(&format!(
+            "{}\n",
             serde_json::json!({
                 "name": name,
                 "model": evaluation.model,
                 "always_fallback": { "choice": fallback.0, "metrics": fallback.1 },
                 "best_single": { "choice": best.0, "metrics": best.1 },
             })
-        );
+        ))?;
     } else {
-        print!(
-            "{}",
-            report::evaluated(name, &evaluation.model, (&fallback.0, &fallback.1), (&best.0, &best.1))
-        );
+        stdout::print(&report::evaluated(
+            name,
+            &evaluation.model,
+            (&fallback.0, &fallback.1),
+            (&best.0, &best.1),
+        ))?;
     }
     Ok(())
 }

@@ -6,9 +6,15 @@ use std::path::Path;
 
 /// Writes `bytes` to `path` by way of a temporary file in the same folder.
 ///
+/// What stands at `path` and is no regular file (a pipe, `/dev/stdout`) is written to and never
+/// replaced.
+///
 /// # Errors
-/// Any I/O error; the file at `path` is then as it was before.
+/// Any I/O error; a regular file at `path` is then as it was before.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
+        return std::fs::OpenOptions::new().write(true).open(path)?.write_all(bytes);
+    }
     let folder = match path.parent() {
         Some(p) if !p.as_os_str().is_empty() => p,
         _ => Path::new("."),
@@ -25,4 +31,15 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
     file.persist(path).map_err(|e| e.error)?;
     Ok(())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    #[test]
+    fn a_device_is_written_to_and_not_replaced() {
+        let full = std::path::Path::new("/dev/full");
+        let error = super::write_atomic(full, b"x").expect_err("a full disk");
+        assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+        assert!(!std::fs::metadata(full).expect("still there").is_file());
+    }
 }

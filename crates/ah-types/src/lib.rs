@@ -40,6 +40,7 @@ pub mod log;
 pub mod model;
 pub mod number;
 pub mod optimization;
+pub mod stdout;
 pub mod timing;
 pub mod tree;
 

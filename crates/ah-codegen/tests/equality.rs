@@ -146,7 +146,7 @@ fn plausible(rng: &mut Pcg64, model: &Model) -> Vec<Vec<Value>> {
 
 #[test]
 fn rust_decides_as_the_model_does() {
-    let mut cases = cases(1, 24);
+    let mut cases = cases(1, 12);
     cases.extend(learned());
     let folder = tempfile::tempdir().unwrap();
     let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/templates");
@@ -198,7 +198,7 @@ fn pytorch_decides_as_the_model_does() {
         println!("skipped: there is no python3, so the PyTorch artifacts were not run");
         return;
     }
-    let mut cases = cases(2, 60);
+    let mut cases = cases(2, 40);
     cases.extend(learned());
     let folder = tempfile::tempdir().unwrap();
     for case in &cases {
@@ -215,7 +215,7 @@ fn pytorch_decides_as_the_model_does() {
 
 #[test]
 fn c_decides_as_the_model_does() {
-    let mut cases = cases(3, 16);
+    let mut cases = cases(3, 8);
     cases.extend(learned());
     let folder = tempfile::tempdir().unwrap();
     let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/templates_c");

@@ -20,6 +20,9 @@ use ah_train::task::Task;
 use rayon::prelude::*;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
+/// (promise possible, over the limit, inputs, surely broken, decided, log slowdown, the same always deciding)
+type Run = (bool, u64, u64, bool, u64, f64, f64);
+
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let option =
@@ -81,11 +84,9 @@ fn main() {
             let surely = Binomial::new(target, n).is_ok_and(|b| over > 0 && b.sf(over - 1) < 0.05);
             (learned.calibrated.is_some(), over, n, surely, decided, cost, always)
         };
-        let results: Vec<_> = (0..runs).into_par_iter().map(run).collect();
+        let results: Vec<Run> = (0..runs).into_par_iter().map(run).collect();
         let inputs: u64 = results.iter().map(|r| r.2).sum();
-        let share = |f: &dyn Fn(&(bool, u64, u64, bool, u64, f64, f64)) -> f64| {
-            results.iter().map(f).sum::<f64>() / inputs as f64
-        };
+        let share = |f: &dyn Fn(&Run) -> f64| results.iter().map(f).sum::<f64>() / inputs as f64;
         let broken = results.iter().filter(|r| r.0 && r.1 as f64 > target * r.2 as f64).count();
         let surely = results.iter().filter(|r| r.0 && r.3).count();
         println!(

@@ -243,8 +243,7 @@ pub fn cross_validate(
 }
 
 /// The first configuration at its greatest depth, unless another is better by 1.96 standard
-/// errors. The cheapest alone would follow the noise of the folds: on pad_mm it took depth 6, with
-/// half again the loss under the promise.
+/// errors. The cheapest alone would follow the noise of the folds.
 #[must_use]
 pub fn best(scored: &[Scored]) -> Option<&Scored> {
     // Against itself the first has no error.

@@ -16,7 +16,7 @@ impl Costs {
     /// In a unit so small that all rows' differences add up within 31 bits.
     pub(super) fn new(targets: &Targets, inputs: &[u32]) -> Self {
         let total: f64 = inputs.iter().map(|&i| f64::from(targets.weight(i))).sum();
-        let unit = ((1_u32 << 30) as f64 / (total.max(1.0) * COST_LIMIT)).min(COST_ONE);
+        let unit = (f64::from(1_u32 << 30) / (total.max(1.0) * COST_LIMIT)).min(COST_ONE);
         let quantised = |cost: u32| (f64::from(cost) / COST_ONE * unit).round() as i32;
         let mut costs = Self {
             choices: targets.choices(),

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use ah_types::expr::{BinaryOp, Expr, Type};
+use ah_types::expr::{BinaryOp, Expr, Type, UnaryOp};
 use ah_types::{FeatureKind, Leaf, Model, Node, Test};
 
 /// Trees with more leaves become tables: compilers take minutes for thousands of branches.
@@ -154,6 +154,25 @@ pub fn lower(model: &Model) -> Plan<'_> {
 }
 
 impl Plan<'_> {
+    /// What an expression of the model computes.
+    pub fn type_of(&self, expr: &Expr<usize>) -> Type {
+        match expr {
+            Expr::Number(_) | Expr::Call(..) | Expr::Unary(UnaryOp::Neg, _) => Type::Number,
+            Expr::Bool(_) | Expr::Unary(UnaryOp::Not, _) => Type::Bool,
+            Expr::Text(_) => Type::Category,
+            Expr::Feature(slot) => match self.model.features.all().features()[*slot].kind {
+                FeatureKind::Numerical => Type::Number,
+                FeatureKind::Categorical => Type::Category,
+            },
+            Expr::Binary(
+                BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem,
+                ..,
+            ) => Type::Number,
+            Expr::Binary(..) => Type::Bool,
+            Expr::If(_, a, _) => self.type_of(a),
+        }
+    }
+
     /// The code of a category; 0 where code does not tell it apart.
     #[must_use]
     pub fn code(&self, category: &str) -> usize {

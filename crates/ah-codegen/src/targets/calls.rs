@@ -4,7 +4,6 @@
 
 use std::collections::BTreeSet;
 
-use ah_types::FeatureKind;
 use ah_types::expr::{BinaryOp, Expr, Function, Type, UnaryOp};
 
 use crate::lower::Plan;
@@ -53,7 +52,9 @@ impl Printer<'_, '_> {
                 let a = self.print(a);
                 self.call(if *op == UnaryOp::Neg { "neg" } else { "not" }, &[a])
             }
-            Expr::Binary(op @ (BinaryOp::Eq | BinaryOp::Ne), a, b) if self.type_of(a) != Type::Number => {
+            Expr::Binary(op @ (BinaryOp::Eq | BinaryOp::Ne), a, b)
+                if self.plan.type_of(a) != Type::Number =>
+            {
                 let literal = matches!(**a, Expr::Text(_)) || matches!(**b, Expr::Text(_));
                 let operands = [self.category(a), self.category(b)];
                 let equal = self.call(if literal { "is" } else { "same" }, &operands);
@@ -79,7 +80,7 @@ impl Printer<'_, '_> {
                 self.call(function, &operands)
             }
             Expr::If(c, a, b) => {
-                let function = match self.type_of(expr) {
+                let function = match self.plan.type_of(expr) {
                     Type::Number => "if_number",
                     Type::Bool => "if_truth",
                     Type::Category => "if_category",
@@ -121,26 +122,8 @@ impl Printer<'_, '_> {
         let printed = self.print(expr);
         let truth = match expr {
             Expr::Feature(slot) => self.plan.derived_type(*slot) == Some(Type::Bool),
-            _ => self.type_of(expr) == Type::Bool,
+            _ => self.plan.type_of(expr) == Type::Bool,
         };
         if truth { self.call("category", &[printed]) } else { printed }
-    }
-
-    fn type_of(&self, expr: &Expr<usize>) -> Type {
-        match expr {
-            Expr::Number(_) | Expr::Call(..) | Expr::Unary(UnaryOp::Neg, _) => Type::Number,
-            Expr::Bool(_) | Expr::Unary(UnaryOp::Not, _) => Type::Bool,
-            Expr::Text(_) => Type::Category,
-            Expr::Feature(slot) => match self.plan.model.features.all().features()[*slot].kind {
-                FeatureKind::Numerical => Type::Number,
-                FeatureKind::Categorical => Type::Category,
-            },
-            Expr::Binary(
-                BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem,
-                ..,
-            ) => Type::Number,
-            Expr::Binary(..) => Type::Bool,
-            Expr::If(_, a, _) => self.type_of(a),
-        }
     }
 }

@@ -112,7 +112,7 @@ impl Printer<'_> {
                     if matches!(&**a, Expr::Binary(o, ..) if o == op) { unwrapped(left) } else { left };
                 format!("({left} {symbol} {})", self.truth(b))
             }
-            Expr::Binary(BinaryOp::Eq | BinaryOp::Ne, a, b) if self.type_of(a) != Type::Number => {
+            Expr::Binary(BinaryOp::Eq | BinaryOp::Ne, a, b) if self.plan.type_of(a) != Type::Number => {
                 self.equality(matches!(expr, Expr::Binary(BinaryOp::Eq, ..)), a, b)
             }
             Expr::Binary(op, a, b) => {
@@ -178,7 +178,7 @@ impl Printer<'_> {
             Expr::Feature(slot) if self.plan.derived_type(*slot) == Some(Type::Category) => {
                 self.feature(*slot)
             }
-            Expr::If(c, a, b) if self.type_of(expr) == Type::Category => {
+            Expr::If(c, a, b) if self.plan.type_of(expr) == Type::Category => {
                 let (c, a, b) =
                     (unwrapped(self.truth(c)), unwrapped(self.category(a)), unwrapped(self.category(b)));
                 format!("(if {c} {{ {a} }} else {{ {b} }})")
@@ -191,24 +191,6 @@ impl Printer<'_> {
                 let (yes, no) = (self.plan.code("True"), self.plan.code("False"));
                 format!("(if {truth} {{ {yes} }} else {{ {no} }})")
             }
-        }
-    }
-
-    fn type_of(&self, expr: &Expr<usize>) -> Type {
-        match expr {
-            Expr::Number(_) | Expr::Call(..) | Expr::Unary(UnaryOp::Neg, _) => Type::Number,
-            Expr::Bool(_) | Expr::Unary(UnaryOp::Not, _) => Type::Bool,
-            Expr::Text(_) => Type::Category,
-            Expr::Feature(slot) => match self.plan.model.features.all().features()[*slot].kind {
-                FeatureKind::Numerical => Type::Number,
-                FeatureKind::Categorical => Type::Category,
-            },
-            Expr::Binary(
-                BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem,
-                ..,
-            ) => Type::Number,
-            Expr::Binary(..) => Type::Bool,
-            Expr::If(_, a, _) => self.type_of(a),
         }
     }
 }

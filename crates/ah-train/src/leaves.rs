@@ -167,12 +167,15 @@ fn leaf(table: &Table, members: &[u32], ranking: &[(ChoiceId, f64)], fallback: C
 /// What each logged feature ranges over on these inputs.
 fn ranges(table: &Table, members: &[u32]) -> Vec<Option<(f64, f64)>> {
     let Some(&first) = members.first() else { return Vec::new() };
-    let value = |input: u32, slot: usize| table.inputs[input as usize].values[slot].number();
+    let value = |input: u32, slot: usize| table.inputs[input as usize].values[slot].as_scalar().number();
     let range = |slot: usize| {
-        members.iter().filter_map(|&input| value(input, slot)).filter(|x| x.is_finite()).fold(None, |range, x| {
-            let (least, greatest) = range.unwrap_or((x, x));
-            Some((x.min(least), x.max(greatest)))
-        })
+        members.iter().filter_map(|&input| value(input, slot)).filter(|x| x.is_finite()).fold(
+            None,
+            |range, x| {
+                let (least, greatest) = range.unwrap_or((x, x));
+                Some((x.min(least), x.max(greatest)))
+            },
+        )
     };
     (0..table.inputs[first as usize].values.len()).map(range).collect()
 }

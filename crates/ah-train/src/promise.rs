@@ -51,7 +51,19 @@ pub struct Learned {
     /// Choices up to this risk are allowed.
     pub threshold: f64,
     /// What calibration found; `None` where no promise is asked for or possible.
-    pub calibrated: Option<(Asked, Calibrated, usize)>,
+    pub calibration: Option<Calibration>,
+}
+
+/// What calibration found, and on what.
+pub struct Calibration {
+    /// The promise.
+    pub asked: Asked,
+    /// The price and the violations at it.
+    pub found: Calibrated,
+    /// Distinct combinations of dimensions.
+    pub groups: usize,
+    /// Runs of a choice on an input, their median.
+    pub runs: u32,
 }
 
 impl Plan<'_> {
@@ -70,7 +82,7 @@ impl Plan<'_> {
                 grown_from: inputs.to_vec(),
                 fallback,
                 threshold: f64::INFINITY,
-                calibrated: None,
+                calibration: None,
             });
         };
         let asked = Asked { mode: mode(asked.mode), ..asked };
@@ -114,7 +126,12 @@ impl Plan<'_> {
             fallback,
             // Without a promise a choice must at least look as safe as what was asked for.
             threshold: calibrated.as_ref().map_or(asked.target, |c| c.threshold),
-            calibrated: calibrated.map(|c| (asked, c, groups(&self.keys(SplitBy::Dims, inputs)))),
+            calibration: calibrated.map(|found| Calibration {
+                asked,
+                found,
+                groups: groups(&self.keys(SplitBy::Dims, inputs)),
+                runs: self.runs(inputs),
+            }),
         })
     }
 
@@ -129,6 +146,13 @@ impl Plan<'_> {
     #[must_use]
     pub fn min_inputs(&self) -> usize {
         self.asked.map_or(0, |asked| mode(asked.mode).min_inputs(asked.target))
+    }
+
+    fn runs(&self, inputs: &[u32]) -> u32 {
+        let cells = inputs.iter().flat_map(|&i| self.task.table.cells(i as usize));
+        let mut runs: Vec<u32> = cells.filter(|c| c.time.is_finite()).map(|c| c.samples).collect();
+        let middle = runs.len() / 2;
+        if runs.is_empty() { 0 } else { *runs.select_nth_unstable(middle).1 }
     }
 
     fn keys(&self, by: SplitBy, inputs: &[u32]) -> Vec<String> {
@@ -151,7 +175,7 @@ impl Learned {
     /// What stands in the model.
     #[must_use]
     pub fn promise(&self) -> Option<Promise> {
-        self.calibrated.as_ref().map(|(asked, found, groups)| Promise {
+        self.calibration.as_ref().map(|Calibration { asked, found, groups, runs }| Promise {
             target: asked.target,
             confidence: CONFIDENCE,
             limit: asked.limit,
@@ -160,7 +184,7 @@ impl Learned {
             groups: *groups as u64,
             violations: found.violations as u64,
             clear: found.clear as u64,
-            runs: *runs,
+            runs: u64::from(*runs),
             tested: asked.mode.test(asked.target).0,
             level: asked.mode.test(asked.target).1,
             threshold: Some(found.threshold).filter(|t| t.is_finite()),

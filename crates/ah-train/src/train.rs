@@ -103,7 +103,7 @@ pub fn train_with(params: &Params, policy: Option<&dyn Policy>) -> Result<Traine
     let mut model = model(&plan, params, policy, &shipped, shipped.threshold, &task.usable)?;
     model.promise = shipped.promise();
     let mut warnings = Vec::new();
-    if plan.asked.is_some() && shipped.calibrated.is_none() {
+    if plan.asked.is_some() && shipped.calibration.is_none() {
         warnings.push(format!(
             "no promise possible: at least {} inputs are needed, found {}; only choices whose estimated risk is at most the target are taken",
             plan.min_inputs(),

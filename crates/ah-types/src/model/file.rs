@@ -54,8 +54,18 @@ struct TreeFile {
 #[derive(Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 enum NodeFile {
-    Numerical { feature: String, threshold: f64, left: u32, right: u32 },
-    Categorical { feature: String, category: String, left: u32, right: u32 },
+    Numerical {
+        feature: String,
+        threshold: f64,
+        left: u32,
+        right: u32,
+    },
+    Categorical {
+        feature: String,
+        category: String,
+        left: u32,
+        right: u32,
+    },
     Leaf {
         samples: u64,
         unsure: Option<UnsureFile>,

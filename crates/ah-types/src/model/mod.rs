@@ -332,6 +332,14 @@ impl Model {
         self.leaf_of_row(0, &self.features.row(&logged))
     }
 
+    /// True where a logged feature lies outside what training saw in the leaf (of one tree) where
+    /// these values end: the decision there is an extrapolation. False without a leaf.
+    #[must_use]
+    pub fn is_outside(&self, values: &[Value]) -> bool {
+        let row = self.features.row(values);
+        (0..self.trees.len()).any(|tree| self.leaf_of_row(tree, &row).is_ok_and(|leaf| leaf.is_outside(&row)))
+    }
+
     fn leaf_of_row(&self, tree: usize, row: &(impl Row + ?Sized)) -> Result<&Leaf, Unsure> {
         let tree = &self.trees[tree];
         let name = |slot: usize| self.features.all().features()[slot].name.clone();

@@ -11,8 +11,8 @@
 //! | mode | inputs | target, level | |
 //! | --- | --- | --- | --- |
 //! | hold-out | held out of the fit, which is kept | a, 0.05 | a theorem |
-//! | cross-fitted | 5 folds by input, then a fit on all | a, 0.02 | an estimate: tested, no theorem |
-//! | by dimensions | 5 folds by combination of dimensions | a / 2, 0.05 | the same, for new shapes |
+//! | cross-fitted | 10 folds by input, then a fit on all | a, 0.02 | an estimate: tested, no theorem |
+//! | by dimensions | 10 folds by combination of dimensions | a / 2, 0.05 | the same, for new shapes |
 
 use ah_types::ChoiceId;
 use statrs::distribution::{Binomial, DiscreteCDF};
@@ -83,7 +83,7 @@ pub struct Asked {
 /// What calibration found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calibrated {
-    /// Choices up to this price ([`crate::risk`]) are allowed; infinite: all, always.
+    /// Choices up to this price ([`crate::price`]) are allowed; infinite: all, always.
     pub threshold: f64,
     /// Inputs.
     pub inputs: usize,

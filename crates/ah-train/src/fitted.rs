@@ -6,7 +6,7 @@ use ah_types::ChoiceId;
 use crate::columns::Columns;
 use crate::grown::Grown;
 use crate::learners::Rows;
-use crate::risk::Prices;
+use crate::price::Prices;
 use crate::scores::Scores;
 use crate::table::Table;
 use crate::targets::Targets;

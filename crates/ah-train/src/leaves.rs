@@ -10,7 +10,7 @@ use crate::table::Table;
 
 /// The trees of a model: those of `fitted` with leaves made from `rows`, which it was learned from.
 ///
-/// Choices with a price ([`crate::risk`]) above `threshold` are not allowed; infinite: all are.
+/// Choices with a price ([`crate::price`]) above `threshold` are not allowed; infinite: all are.
 #[must_use]
 pub fn trees(
     fitted: &Fitted,

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 
 use ah_codegen::{Mode, Request, Target, generate};
 use ah_types::{Decision, FeatureKind, Model, Node, Value};
@@ -112,23 +113,69 @@ fn total(cases: &[Case]) -> String {
     )
 }
 
-/// Models learned from published logs, where `AH_MODELS` names a folder with some.
+/// Learned models: those of `generated/`, and some from the published logs where they are at hand; or
+/// those of the folder that `AH_MODELS` names (`scripts/check_equality.sh` learns many).
 fn learned() -> Vec<Case> {
-    let Some(folder) = std::env::var_os("AH_MODELS") else {
-        println!("skipped the learned models: AH_MODELS names no folder with model files");
-        return Vec::new();
-    };
+    static PATHS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        if let Some(folder) = std::env::var_os("AH_MODELS") {
+            return models_in(Path::new(&folder));
+        }
+        let mut paths = models_in(&root.join("generated"));
+        // Beside the checkout, or beside that of which this is a worktree.
+        let places = [root.join("../shared/data"), root.join("../../shared/data")];
+        paths.extend(learn(places.iter().find(|p| p.exists()).unwrap_or(&places[0])));
+        paths
+    });
+    assert!(!PATHS.is_empty());
     let mut rng = Pcg64::seed_from_u64(7);
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
-    paths.retain(|p| p.extension().is_some_and(|e| e == "json"));
-    paths.sort();
     let read = |(i, path): (usize, &PathBuf)| {
         let mut model = Model::read(path).unwrap();
         model.heuristic = format!("Learned{i}");
         let contexts = plausible(&mut rng, &model);
         case(&mut rng, model, &contexts)
     };
-    paths.iter().enumerate().map(read).collect()
+    PATHS.iter().enumerate().map(read).collect()
+}
+
+fn models_in(folder: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    paths.retain(|p| p.extension().is_some_and(|e| e == "json"));
+    paths.sort();
+    paths
+}
+
+/// A plain tree, a vote and a regression tree from published logs. No test of a library may link
+/// what learns, so that is run.
+fn learn(logs: &Path) -> Vec<PathBuf> {
+    if !logs.exists() {
+        println!("skipped the models of published logs: {} is not there", logs.display());
+        return Vec::new();
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("learned");
+    std::fs::create_dir_all(&folder).unwrap();
+    let program = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("ah-train");
+    if !program.exists() {
+        let build = ["build", "--quiet", "-p", "ah-train", "--bin", "ah-train"];
+        assert!(Command::new(env!("CARGO")).args(build).status().unwrap().success());
+    }
+    let fixed = ["--max-depth", "8", "--min-samples-leaf", "5", "--max-risk", "none", "--no-codegen"];
+    let runs: [(&str, &[&str]); 5] = [
+        ("mixedmm_h100", &["--learner", "soft"]),
+        ("mixedmm_h100", &["--learner", "soft", "--trees", "3"]),
+        ("mixedmm_a100", &["--learner", "regression"]),
+        ("pad_mm_a100", &["--learner", "linfa"]),
+        ("mm_a100", &["--learner", "soft", "--ranking", "10"]),
+    ];
+    let learn = |(i, (log, arguments)): (usize, &(&str, &[&str]))| {
+        let path = folder.join(format!("{i}.json"));
+        let mut command = Command::new(&program);
+        command.arg(logs.join(format!("{log}.txt.gz"))).args(["--heuristic-name", log]).args(fixed);
+        command.args(*arguments).arg("--model").arg(&path).stdout(Stdio::null()).stderr(Stdio::null());
+        assert!(command.status().unwrap().success(), "{command:?}");
+        path
+    };
+    runs.iter().enumerate().map(learn).collect()
 }
 
 /// Random contexts whose numbers lie around the thresholds of their own features.
@@ -225,6 +272,7 @@ fn pytorch_decides_as_the_model_does() {
 #[test]
 fn c_decides_as_the_model_does() {
     let mut cases = cases(3, 8);
+    let random = cases.len();
     cases.extend(learned());
     let folder = tempfile::tempdir().unwrap();
     let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/templates_c");
@@ -241,7 +289,9 @@ fn c_decides_as_the_model_does() {
             println!("skipped: there is no {compiler}, so the C headers were not compiled with it");
             continue;
         }
-        for case in &cases {
+        // The learned ones as C and as C++, with one compiler each.
+        let learned = ["-std=c99", "-std=c++17"].contains(&options[0]) && compiler.starts_with('g');
+        for case in if learned { &cases[..] } else { &cases[..random] } {
             let header = emit(&case.model, Target::C, folder.path(), None);
             let drivers = folder.path().join("drivers");
             let driver = emit(&case.model, Target::C, &drivers, Some(&templates));
@@ -259,6 +309,10 @@ fn c_decides_as_the_model_does() {
             assert!(status.success(), "{compiler} {options:?} {}", header.display());
             compare(case, &run(&mut Command::new(&program), &case.input, compiler), compiler);
         }
-        println!("{compiler} {}: {}", options.join(" "), total(&cases));
+        println!(
+            "{compiler} {}: {}",
+            options.join(" "),
+            total(&cases[..if learned { cases.len() } else { random }])
+        );
     }
 }

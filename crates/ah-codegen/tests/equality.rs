@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
 use ah_codegen::{Mode, Request, Target, generate};
 use ah_types::{Decision, FeatureKind, Model, Node, Value};
@@ -204,11 +205,17 @@ fn plausible(rng: &mut Pcg64, model: &Model) -> Vec<Vec<Value>> {
 fn rust_decides_as_the_model_does() {
     let mut cases = cases(1, 12);
     cases.extend(learned());
+    rust(&cases, &[]);
+    println!("rust: {}", total(&cases));
+}
+
+/// Builds the crates and compares; `profile` are the words for Cargo.
+fn rust(cases: &[Case], profile: &[&str]) -> Duration {
     let folder = tempfile::tempdir().unwrap();
     let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/templates");
     let mut manifest = "[workspace]\nresolver = \"3\"\nmembers = [\n".to_owned();
     let mut names = Vec::new();
-    for case in &cases {
+    for case in cases {
         let place = emit(&case.model, Target::Rust, folder.path(), Some(&templates));
         let name = place.file_name().unwrap().to_str().unwrap().to_owned();
         // Here, and only here, the crates share one workspace, so that one build makes them all.
@@ -231,12 +238,14 @@ fn rust_decides_as_the_model_does() {
             .unwrap();
         assert!(status.success(), "cargo {arguments:?}");
     };
-    cargo(&["build", "--offline", "--quiet", "--workspace"]);
+    let begin = Instant::now();
+    cargo(&[&["build", "--offline", "--quiet", "--workspace"], profile].concat());
+    let built = begin.elapsed();
+    let built_in = if profile.is_empty() { "debug" } else { "release" };
     for (case, name) in cases.iter().zip(&names) {
-        let program = folder.path().join("target/debug").join(format!("{name}-driver"));
+        let program = folder.path().join("target").join(built_in).join(format!("{name}-driver"));
         compare(case, &run(&mut Command::new(program), &case.input, name), name);
     }
-    println!("rust: {}", total(&cases));
     // What comes out is formatted, and clean by pedantic lints; the drivers are not part of it.
     for name in &names {
         std::fs::remove_dir_all(folder.path().join(name).join("src/bin")).unwrap();
@@ -246,6 +255,7 @@ fn rust_decides_as_the_model_does() {
     }
     cargo(&["fmt", "--all", "--check"]);
     cargo(&["clippy", "--offline", "--quiet", "--workspace", "--keep-going", "--", "-D", "warnings"]);
+    built
 }
 
 #[test]
@@ -316,3 +326,66 @@ fn c_decides_as_the_model_does() {
         );
     }
 }
+
+/// From some size on a tree is a table, for compilers take minutes for thousands of branches.
+#[test]
+fn five_thousand_leaves_compile_in_seconds() {
+    let mut rng = Pcg64::seed_from_u64(5);
+    let model = models::model(&mut rng, "Large", 4, 40);
+    let model = models::with_leaves(&mut rng, model, 5000);
+    let contexts = models::contexts(&mut rng, &model, 1000);
+    let case = case(&mut rng, model, &contexts);
+    let rust = rust(std::slice::from_ref(&case), &["--release"]);
+
+    let folder = tempfile::tempdir().unwrap();
+    let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/templates_c");
+    emit(&case.model, Target::C, folder.path(), None);
+    let driver = emit(&case.model, Target::C, &folder.path().join("drivers"), Some(&templates));
+    let program = folder.path().join("program");
+    let begin = Instant::now();
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-std=c99", "-O2", "-x", "c"]).arg(&driver).args(["-x", "none", "-lm", "-o"]).arg(&program);
+    assert!(gcc.status().unwrap().success());
+    let c = begin.elapsed();
+    compare(&case, &run(&mut Command::new(&program), &case.input, "gcc"), "gcc");
+    println!("5000 leaves: cargo build --release {rust:.1?}, gcc -O2 {c:.1?}; {}", total(&[case]));
+    assert!(rust.as_secs() < 120 && c.as_secs() < 60, "minutes: {rust:?}, {c:?}");
+}
+
+/// The C headers on a GPU. Where there is no `nvcc`, the folder that it names holds all that another
+/// machine needs: `sh check.sh` there.
+#[test]
+fn cuda_decides_as_the_model_does() {
+    let mut cases = cases(4, 12);
+    cases.extend(learned());
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cuda");
+    let _ = std::fs::remove_dir_all(&folder);
+    let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/templates_cuda");
+    for case in &cases {
+        emit(&case.model, Target::C, &folder, None);
+        let driver = emit(&case.model, Target::C, &folder.join("drivers"), Some(&templates));
+        std::fs::write(driver.with_extension("input"), &case.input).unwrap();
+        std::fs::write(driver.with_extension("expected"), case.expected.join("\n") + "\n").unwrap();
+    }
+    std::fs::write(folder.join("check.sh"), CUDA_CHECK).unwrap();
+    if Command::new("nvcc").arg("--version").output().is_err() {
+        println!("skipped: there is no nvcc, so the headers were not run on a GPU; see {}", folder.display());
+        return;
+    }
+    assert!(Command::new("sh").arg("check.sh").current_dir(&folder).status().unwrap().success());
+    println!("cuda: {}", total(&cases));
+}
+
+const CUDA_CHECK: &str = r#"# Builds every header as CUDA, decides on the GPU, and compares with what the models say.
+cd "$(dirname "$0")/drivers" || exit 1
+check() {
+    nvcc -arch=native -std=c++17 -O2 -x cu "$1.h" -o "$1.program" &&
+        "./$1.program" < "$1.input" | sed 's/ *$//' > "$1.got" &&
+        sed 's/ *$//' "$1.expected" | cmp - "$1.got" && echo "$1: $(wc -l < "$1.got") contexts, 0 mismatches"
+}
+for header in *.h; do check "${header%.h}" & done > results 2> errors
+wait
+sort results
+cat errors >&2
+test "$(wc -l < results)" = "$(ls *.h | wc -l)"
+"#;

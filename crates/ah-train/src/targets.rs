@@ -60,17 +60,25 @@ impl Targets {
     #[must_use]
     pub fn from_winners(winners: &[usize]) -> Self {
         let choices = winners.iter().max().map_or(0, |w| w + 1);
-        let mut targets =
-            Self { choices, offsets: vec![0], costs: Vec::new(), weights: vec![1; winners.len()] };
-        for &winner in winners {
-            targets.costs.extend((0..choices).map(|c| Cost {
-                choice: ChoiceId(c as u32),
-                cost: if c == winner { 0 } else { quantised(COST_LIMIT) },
-                usable: true,
-            }));
-            targets.offsets.push(targets.costs.len() as u32);
+        let of = |input: usize, choice: usize| if choice == winners[input] { 0.0 } else { COST_LIMIT };
+        Self::from_log_slowdowns(winners.len(), choices, of)
+    }
+
+    /// Targets for tests and benchmarks: the log slowdown of each choice on each input.
+    #[must_use]
+    pub fn from_log_slowdowns(inputs: usize, choices: usize, of: impl Fn(usize, usize) -> f64) -> Self {
+        let costs = (0..inputs).flat_map(|input| (0..choices).map(move |choice| (input, choice)));
+        let cost = |(input, choice): (usize, usize)| Cost {
+            choice: ChoiceId(choice as u32),
+            cost: quantised(of(input, choice)),
+            usable: true,
+        };
+        Self {
+            choices,
+            offsets: (0..=inputs).map(|input| (input * choices) as u32).collect(),
+            costs: costs.map(cost).collect(),
+            weights: vec![1; inputs],
         }
-        targets
     }
 
     /// How much an input counts.

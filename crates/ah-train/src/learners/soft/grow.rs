@@ -4,7 +4,6 @@
 use rayon::prelude::*;
 
 use super::histogram::Histograms;
-use super::samples::Samples;
 use super::subtree::{self, Fit, MAX_ROWS};
 use super::{Rows, Soft};
 use crate::grown::Grown;
@@ -33,8 +32,7 @@ pub(super) fn grow(soft: &Soft, rows: &Rows<'_>, targets: &Targets) -> Grown {
 
 /// [`grow`] with histograms for nodes of more than `subtree_rows` rows.
 fn grow_with(soft: &Soft, rows: &Rows<'_>, targets: &Targets, subtree_rows: usize) -> Grown {
-    let samples = Samples::new(soft, targets, rows.inputs);
-    let fit = Fit { soft, columns: rows.columns.all(), inputs: rows.inputs, samples: &samples };
+    let fit = Fit::new(soft, rows, targets);
     let mut tree = Grown::leaf();
     let mut members: Vec<u32> = (0..rows.inputs.len() as u32).collect();
     let small = |rows: &[u32]| rows.len() <= subtree_rows;
@@ -51,9 +49,9 @@ fn grow_with(soft: &Soft, rows: &Rows<'_>, targets: &Targets, subtree_rows: usiz
         }
         let rows = &mut members[node.rows.clone()];
         let Some(best) = histograms.best_split(&fit, rows) else { continue };
-        let column = &fit.columns[best.column as usize];
-        let (limit, test) = column.test(best.codes.0, best.codes.1);
-        let middle = partition(rows, |row| column.codes()[fit.inputs[row as usize] as usize] <= limit);
+        let column = best.column as usize;
+        let (limit, test) = fit.columns[column].test(best.codes.0, best.codes.1);
+        let middle = partition(rows, |row| fit.code(row, column) <= limit);
         let (left, right) = rows.split_at(middle);
         // The smaller child's are counted, the larger's are what remains.
         let (less, more) = if left.len() <= right.len() { (left, right) } else { (right, left) };

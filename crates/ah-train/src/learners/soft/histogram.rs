@@ -25,6 +25,7 @@ struct Histogram {
 #[derive(Clone, Copy, Default)]
 struct Bin {
     rows: u32,
+    /// 0 where every row counts once.
     count: u32,
     common: i32,
 }
@@ -113,7 +114,7 @@ impl Histograms {
             common += bin.common;
         }
         self.width.whole(&mut lanes, common);
-        let (samples, mut sums) = (fit.samples, RowSums::default());
+        let (samples, mut sums) = (&fit.samples, RowSums::default());
         for &row in rows {
             let targets = samples.row(row).iter().take_while(|e| (e.0 as usize) < self.width.outputs);
             let square = targets.map(|e| (i64::from(e.1) * i64::from(e.1)) as u64).sum();
@@ -162,11 +163,10 @@ impl Run for Counting<'_> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, _: L) {
-        let (samples, blocks) = (self.fit.samples, self.width.blocks());
+        let (samples, blocks) = (&self.fit.samples, self.width.blocks());
         // A block of eight lanes is added as fast as one entry.
-        let dense = samples.entries() > blocks * self.fit.inputs.len();
+        let dense = samples.entries() > blocks * samples.rows();
         let mut lanes = vec![[0; 8]; if dense { CHUNK * blocks } else { 0 }];
-        let mut inputs = Vec::with_capacity(CHUNK);
         for rows in self.rows.chunks(CHUNK) {
             if dense {
                 lanes.fill([0; 8]);
@@ -174,16 +174,17 @@ impl Run for Counting<'_> {
                     self.width.add_row(lanes, samples, row);
                 }
             }
-            inputs.clear();
-            inputs.extend(rows.iter().map(|&row| self.fit.inputs[row as usize]));
             for (column, histogram) in (self.first..).zip(self.histograms.iter_mut()) {
-                let codes = self.fit.columns[column].codes();
-                for (i, (&row, &input)) in rows.iter().zip(&inputs).enumerate() {
-                    let code = codes[input as usize] as usize;
+                for (i, &row) in rows.iter().enumerate() {
+                    let code = self.fit.code(row, column) as usize;
                     let bin = &mut histogram.bins[code];
                     bin.rows += 1;
-                    bin.count += samples.count(row);
-                    bin.common += samples.common(row);
+                    if !samples.unweighted {
+                        bin.count += samples.count(row);
+                    }
+                    if self.width.costs > 0 {
+                        bin.common += samples.common(row);
+                    }
                     let sums = &mut histogram.lanes[code * blocks..][..blocks];
                     if dense {
                         add(sums, &lanes[i * blocks..][..blocks]);
@@ -212,6 +213,7 @@ impl Run for Scan<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) -> Option<Candidate> {
         let (judge, blocks) = (self.totals.judge(self.scales, lanes), self.width.blocks());
+        let unweighted = self.fit.samples.unweighted;
         let all: u32 = self.histogram.bins.iter().map(|b| b.rows).sum();
         let least = self.fit.soft.min_samples_leaf.max(1) as u32;
         let above = self.fit.soft.min_gain.next_down();
@@ -236,7 +238,7 @@ impl Run for Scan<'_> {
             self.width.whole(&mut of_bin, bin.common);
             add(&mut left, &of_bin);
             rows += bin.rows;
-            count += u64::from(bin.count);
+            count += u64::from(if unweighted { bin.rows } else { bin.count });
             last = Some(code);
         }
         (best.gain > above).then_some(best)

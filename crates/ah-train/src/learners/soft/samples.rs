@@ -91,6 +91,11 @@ impl Samples {
         samples
     }
 
+    /// The number of rows.
+    pub(super) fn rows(&self) -> usize {
+        self.counts.len()
+    }
+
     /// The entries of all rows together.
     pub(super) fn entries(&self) -> usize {
         self.entries.len()

@@ -3,24 +3,54 @@
 //! split partitions all columns stably. So nothing is sorted twice, a level costs rows × columns,
 //! and a column that is constant in a node is left out below it.
 
-use super::Soft;
+use rayon::prelude::*;
+
 use super::gain::{Candidate, RowSums, Scales, Totals};
 use super::lanes::{self, Block, Lanes, Run, add};
 use super::samples::Samples;
+use super::{Rows, Soft};
 use crate::columns::Column;
 use crate::grown::Grown;
+use crate::targets::Targets;
 
 /// A row is 16 bits beside its code.
 pub(super) const MAX_ROWS: usize = 1 << 16;
 
 /// What all parts of a fit share.
-#[derive(Clone, Copy)]
 pub(super) struct Fit<'a> {
     pub soft: &'a Soft,
     pub columns: &'a [Column],
-    /// The input of each row.
-    pub inputs: &'a [u32],
-    pub samples: &'a Samples,
+    pub samples: Samples,
+    /// The codes of each row: who visits rows far apart finds a row's codes together.
+    codes: Vec<u16>,
+}
+
+impl<'a> Fit<'a> {
+    pub(super) fn new(soft: &'a Soft, rows: &Rows<'a>, targets: &Targets) -> Self {
+        let columns = rows.columns.all();
+        let mut codes = vec![0; rows.inputs.len() * columns.len()];
+        // Few enough at a time to stay in the cache.
+        let parts = codes.par_chunks_mut((columns.len() * 512).max(1)).zip(rows.inputs.par_chunks(512));
+        parts.for_each(|(codes, inputs)| {
+            for (at, column) in columns.iter().enumerate() {
+                for (of_row, &input) in codes.chunks_exact_mut(columns.len()).zip(inputs) {
+                    of_row[at] = column.codes()[input as usize];
+                }
+            }
+        });
+        Self { soft, columns, samples: Samples::new(soft, targets, rows.inputs), codes }
+    }
+
+    /// The code of a row in a column.
+    #[inline(always)]
+    pub(super) fn code(&self, row: u32, column: usize) -> u16 {
+        self.codes[row as usize * self.columns.len() + column]
+    }
+
+    /// True for nodes that must not be split.
+    pub(super) fn ends(&self, depth: usize, rows: usize) -> bool {
+        depth >= self.soft.max_depth || rows < 2 * self.soft.min_samples_leaf.max(1) || rows < 2
+    }
 }
 
 /// A node's rows, columns and lanes, copied together.
@@ -110,11 +140,10 @@ impl Subtree {
         let mut order = vec![0; rows.len() * columns.len()];
         let mut codes = Vec::with_capacity(rows.len());
         let mut starts: Vec<u32> = Vec::new();
-        for (order, &column) in order.chunks_exact_mut(rows.len()).zip(&columns) {
-            let column = &fit.columns[column as usize];
-            let all = column.codes();
+        for (order, &at) in order.chunks_exact_mut(rows.len()).zip(&columns) {
+            let column = &fit.columns[at as usize];
             codes.clear();
-            codes.extend(rows.iter().map(|&row| all[fit.inputs[row as usize] as usize]));
+            codes.extend(rows.iter().map(|&row| fit.code(row, at as usize)));
             if column.levels() > 2 * rows.len() {
                 let entries = codes.iter().zip(0_u32..).map(|(&code, row)| u32::from(code) << 16 | row);
                 order.iter_mut().zip(entries).for_each(|(o, e)| *o = e);
@@ -164,7 +193,7 @@ impl Subtree {
         columns: Vec<u32>,
         order: Vec<u32>,
     ) -> Self {
-        let samples = fit.samples;
+        let samples = &fit.samples;
         // Only lanes that some row has an entry for.
         let mut lane_of = vec![u32::MAX; samples.outputs + samples.costs];
         for &row in &rows {
@@ -238,7 +267,7 @@ impl Subtree {
             columns: (0..self.columns.len() as u32).collect(),
             candidates: Vec::new(),
         };
-        let totals = self.totals(fit.samples, self.order_of(0));
+        let totals = self.totals(&fit.samples, self.order_of(0));
         let columns = (0, self.columns.len());
         let mut todo =
             vec![Node { id: self.id, start: 0, end: n, depth: self.depth, totals, columns, hint: 0 }];
@@ -263,7 +292,7 @@ impl Subtree {
             let (l, r) = members.split_at(middle - node.start);
             let totals = [r, l].map(
                 #[inline(always)]
-                |m| self.totals(fit.samples, m),
+                |m| self.totals(&fit.samples, m),
             );
             let [of_right, of_left] = totals;
             let children = [
@@ -424,7 +453,7 @@ impl Subtree {
         let members = &self.order_of(candidate.column)[node.start..node.end];
         let totals = [&members[..middle], &members[middle..]].map(
             #[inline(always)]
-            |m| self.totals(fit.samples, m),
+            |m| self.totals(&fit.samples, m),
         );
         let mut gains = [0.0_f64; 2];
         let columns = std::mem::take(&mut buffers.columns);
@@ -441,13 +470,6 @@ impl Subtree {
         }
         buffers.columns = columns;
         gains[0] + gains[1]
-    }
-}
-
-impl Fit<'_> {
-    /// True for nodes that must not be split.
-    pub(super) fn ends(&self, depth: usize, rows: usize) -> bool {
-        depth >= self.soft.max_depth || rows < 2 * self.soft.min_samples_leaf.max(1) || rows < 2
     }
 }
 

@@ -1,7 +1,9 @@
 //! One fit of the learner `soft` to unlimited depth, by rows:
-//! `fit_scaling [rows=10000,100000,1000000] [threads=1] [targets=winners|times] [folder=FOLDER]`.
+//! `fit_scaling [rows=10000,100000,1000000] [threads=1] [targets=winners|times] [depth=64] [folder=FOLDER]`.
 //!
-//! 40 features (half of them with 2 to 64 values, half continuous) and 22 choices.
+//! 40 features (half of them with 2 to 64 values, half continuous) and 22 choices; a quarter more
+//! rows are held out and judged. With one winner for each row, what is not the winner costs ten times
+//! as much.
 //! - `winners`: the winner follows from a few features with noise. With one winner for each row the soft
 //!   targets are one-hot, and their variance is Gini's impurity: scikit-learn's
 //!   DecisionTreeClassifier does the same work. Preset A, leaves of one row.
@@ -10,11 +12,12 @@
 //!
 //! With `folder=`, the matrix is written there for `scripts/compare-scikit-learn.sh`.
 
+use std::path::Path;
 use std::time::Instant;
 
 use ah_train::columns::Columns;
 use ah_train::learners::{Learner, Preset, Rows, Soft};
-use ah_train::targets::Targets;
+use ah_train::targets::{COST_ONE, Targets};
 use linfa::DatasetBase;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
@@ -77,47 +80,61 @@ fn processor_seconds() -> f64 {
     ticks.sum::<f64>() / 100.0
 }
 
+/// Writes numbers for `scripts/compare-scikit-learn.sh`.
+fn write(folder: &Path, file: &str, numbers: impl Iterator<Item = f32>) -> std::io::Result<()> {
+    let bytes: Vec<u8> = numbers.flat_map(f32::to_le_bytes).collect();
+    std::fs::write(folder.join(file), bytes)
+}
+
 fn main() -> std::io::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let option = |name: &str| args.iter().find_map(|a| a.strip_prefix(name)?.strip_prefix('='));
     let threads = option("threads").and_then(|t| t.parse().ok()).unwrap_or(1);
+    let depth = option("depth").and_then(|d| d.parse().ok()).unwrap_or(64);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
     for rows in option("rows").unwrap_or("10000,100000,1000000").split(',') {
         let rows: usize = rows.parse().expect("rows=10000,100000");
         let mut random = Pcg64::seed_from_u64(1);
-        let values = features(rows, &mut random);
+        let values = features(rows + rows / 4, &mut random);
         let (name, targets, soft) = if option("targets") == Some("times") {
             let times = times(&values, &mut random);
-            let targets = Targets::from_log_slowdowns(rows, CHOICES, |row, c| f64::from(times[row][c]));
-            ("times", targets, Soft::preset(Preset::C, 64, 3))
+            if let Some(folder) = option("folder") {
+                write(folder.as_ref(), "times.f32", times.iter().flatten().copied())?;
+            }
+            let log_slowdown = |row: usize, choice: usize| f64::from(times[row][choice]);
+            let targets = Targets::from_log_slowdowns(times.len(), CHOICES, log_slowdown);
+            ("times", targets, Soft::preset(Preset::C, depth, 3))
         } else {
             let winners = winners(&values, &mut random);
             if let Some(folder) = option("folder") {
-                let folder = std::path::PathBuf::from(folder);
-                let numbers: Vec<u8> =
-                    values.iter().flatten().flat_map(|x| (*x as f32).to_le_bytes()).collect();
-                std::fs::write(folder.join("features.f32"), numbers)?;
-                let labels: Vec<u8> = winners.iter().map(|w| *w as u8).collect();
-                std::fs::write(folder.join("labels.u8"), labels)?;
+                write(folder.as_ref(), "winners.f32", winners.iter().map(|w| *w as f32))?;
             }
-            let soft = Soft { min_gain: 0.0, ..Soft::preset(Preset::A, 64, 1) };
+            let soft = Soft { min_gain: 0.0, ..Soft::preset(Preset::A, depth, 1) };
             ("winners", Targets::from_winners(&winners), soft)
         };
+        if let Some(folder) = option("folder") {
+            write(folder.as_ref(), "features.f32", values.iter().flatten().map(|x| *x as f32))?;
+        }
         let start = Instant::now();
         let columns = pool.install(|| Columns::from_numbers(&values, 512));
         let ready = start.elapsed().as_secs_f64();
         drop(values);
         let inputs: Vec<u32> = (0..rows as u32).collect();
-        let dataset = DatasetBase::new(Rows { columns: &columns, inputs: &inputs }, &targets);
+        let rows_of_fit = Rows { columns: &columns, inputs: &inputs };
+        let dataset = DatasetBase::new(rows_of_fit, &targets);
         let (start, processor) = (Instant::now(), processor_seconds());
         let tree = pool.install(|| Learner::grow(&soft, &dataset)).expect("grows");
+        let (seconds, processor) = (start.elapsed().as_secs_f64(), processor_seconds() - processor);
+        let peak = peak_mib();
+        let scores = soft.scores(&tree, &rows_of_fit, &targets);
+        let cost = |input: u32| f64::from(scores.cost(tree.leaf_of(&columns, input), &targets, input));
+        let held_out = rows as u32..(rows + rows / 4) as u32;
+        let mean = held_out.clone().map(cost).sum::<f64>() / COST_ONE / held_out.len().max(1) as f64;
         println!(
-            "ah-train soft: {rows} x {COLUMNS} x {CHOICES} ({name}), {threads} thread(s): columns {ready:.2} s, fit {:.3} s (processor {:.2} s), {} leaves, depth {}, peak {} MiB",
-            start.elapsed().as_secs_f64(),
-            processor_seconds() - processor,
+            "ah-train soft: {rows} x {COLUMNS} x {CHOICES} ({name}), {threads} thread(s): columns {ready:.2} s, fit {seconds:.3} s (processor {processor:.2} s), {} leaves, depth {}, peak {peak} MiB, held-out slowdown {:.4}",
             tree.leaves(),
             tree.depth(),
-            peak_mib(),
+            mean.exp(),
         );
     }
     Ok(())

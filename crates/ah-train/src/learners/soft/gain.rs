@@ -10,7 +10,8 @@
 //! Sums stand in blocks of eight lanes, first those of the targets (filled up with zeros), then
 //! those of the costs (filled up with copies of the first).
 
-use super::lanes::{Block, Lanes, Wide, folded, zipped};
+use super::lanes::{Block, Lanes, Sums, Wide, folded, zipped};
+use super::samples::Samples;
 
 /// The best split of one column in a node.
 #[derive(Clone, Copy, Debug)]
@@ -29,39 +30,36 @@ pub(super) struct Totals {
     pub targets: usize,
     /// The targets once more, as the judge wants them.
     wide: Vec<Wide>,
-    /// Rows, each as often as it counts.
-    pub count: u64,
+    rows: RowSums,
     /// `|q|² / n`
     whole: f64,
     /// SSE
     deviation: f64,
     /// R
     cost: i32,
-    /// The sum of each row's least cost: no split leaves less.
-    least: i32,
-    /// The greatest squared target of a row.
-    most_square: u64,
 }
 
 /// What rows add up to beside their lanes.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct RowSums {
+    /// Rows, each as often as it counts.
     count: u64,
     squares: u128,
+    /// At least the greatest squared target of a row.
     most_square: u64,
+    /// The sum of each row's least cost: no split leaves less.
     least: i32,
 }
 
 impl RowSums {
-    /// Adds a row that counts so often, with the square of its targets (each so often) and its least cost.
+    /// Adds a row.
     #[inline(always)]
-    pub(super) fn add(&mut self, count: u32, square: u64, least: i32) {
-        // A row that counts n times has n times its target as its sum.
-        let square = square / u64::from(count);
+    pub(super) fn add(&mut self, samples: &Samples, row: u32) {
+        let (count, square) = (samples.count(row), samples.square(row));
         self.count += u64::from(count);
         self.squares += u128::from(square);
         self.most_square = self.most_square.max(square / u64::from(count));
-        self.least += least;
+        self.least += samples.least(row);
     }
 }
 
@@ -73,9 +71,21 @@ pub(super) struct Scales {
 }
 
 impl Totals {
+    /// Of the rows of `all` that are not in `part`.
+    pub(super) fn rest(all: &Self, part: &Self) -> Self {
+        let lanes = all.lanes.iter().zip(&part.lanes).map(|(&a, &b)| zipped(a, b, i32::wrapping_sub));
+        let rows = RowSums {
+            count: all.rows.count - part.rows.count,
+            squares: all.rows.squares - part.rows.squares,
+            most_square: all.rows.most_square,
+            least: all.rows.least - part.rows.least,
+        };
+        Self::new(lanes.collect(), all.targets, rows)
+    }
+
     /// Of these sums of lanes, whose first `targets` blocks are targets.
-    pub(super) fn new(lanes: Vec<Block>, targets: usize, rows: &RowSums) -> Self {
-        let &RowSums { count, squares, most_square, least } = rows;
+    pub(super) fn new(lanes: Vec<Block>, targets: usize, rows: RowSums) -> Self {
+        let RowSums { count, squares, .. } = rows;
         let sums = lanes[..targets].as_flattened();
         let square: u128 = sums.iter().map(|&s| u128::from(s.unsigned_abs()).pow(2)).sum();
         // count * squares - |sum|² is exact and never negative (Cauchy-Schwarz).
@@ -83,7 +93,7 @@ impl Totals {
         let cost = lanes[targets..].as_flattened().iter().copied().min().unwrap_or(0);
         let wide = lanes[..targets].iter().map(|block| block.map(f64::from)).collect();
         let whole = square as f64 / count as f64;
-        Self { lanes, targets, wide, count, whole, deviation, cost, least, most_square }
+        Self { lanes, targets, wide, rows, whole, deviation, cost }
     }
 
     /// True where all rows are alike, so that nothing is left to gain.
@@ -105,7 +115,7 @@ impl Totals {
     }
 
     fn most_of_cost(&self, scales: &Scales) -> f64 {
-        f64::from(self.cost - self.least) * scales.cost
+        f64::from(self.cost - self.rows.least) * scales.cost
     }
 
     /// Gains in this node.
@@ -114,7 +124,7 @@ impl Totals {
         // The variance's gain grows by at most twice the greatest square with each row that moves:
         // |q|²/n is convex, so |qL|²/nL grows by the row's square at most, and |qR|²/nR by at
         // most that of what remains.
-        let most_per_count = (2 * self.most_square) as f64 * scales.variance;
+        let most_per_count = (2 * self.rows.most_square) as f64 * scales.variance;
         let most_of_cost = self.most_of_cost(scales);
         Judge { totals: self, scales: *scales, most_of_cost, counts: 1.0 / most_per_count, lanes }
     }
@@ -134,24 +144,25 @@ impl<L: Lanes> Judge<'_, L> {
     /// The gain of a split with these sums on its left side, where it is above `best`; and how
     /// many counts must move before another can be.
     #[inline(always)]
-    pub(super) fn above(&self, best: f64, left: &[Block], left_count: u64) -> (Option<f64>, u64) {
+    pub(super) fn above(&self, best: f64, left: &impl Sums, left_count: u64) -> (Option<f64>, u64) {
         let totals = self.totals;
-        let (targets, costs) = left.split_at(totals.targets);
         let all_costs = &totals.lanes[totals.targets..];
         let mut squares = [[0.0_f64; 8]; 2];
-        for (left, all) in targets.iter().zip(&totals.wide) {
-            squares = self.lanes.add_squares(squares, *left, *all);
+        for (sums, all) in left.targets().iter().zip(&totals.wide) {
+            squares = self.lanes.add_squares(squares, *sums, *all);
         }
-        let left = folded(squares[0], |a, b| a + b);
-        let right = folded(squares[1], |a, b| a + b);
-        let (left_count, right_count) = (left_count as f64, (totals.count - left_count) as f64);
-        let parts = (left * right_count + right * left_count) / (left_count * right_count);
+        let [of_left, of_right] = squares.map(
+            #[inline(always)]
+            |s| folded(s, |a, b| a + b),
+        );
+        let (left_count, right_count) = (left_count as f64, (totals.rows.count - left_count) as f64);
+        let parts = (of_left * right_count + of_right * left_count) / (left_count * right_count);
         let gain = (parts - totals.whole) * self.scales.variance;
         // Rounding is monotone, so this leaves out no split that would be above.
         if gain + self.most_of_cost <= best {
             return (None, self.wait(best, gain));
         }
-        let gain = gain + f64::from(totals.cost - least(costs, all_costs)) * self.scales.cost;
+        let gain = gain + f64::from(totals.cost - least(left.costs(), all_costs)) * self.scales.cost;
         ((gain > best).then_some(gain), 0)
     }
 

@@ -51,7 +51,7 @@ fn grow_with(soft: &Soft, rows: &Rows<'_>, targets: &Targets, subtree_rows: usiz
         let Some(best) = histograms.best_split(&fit, rows) else { continue };
         let column = best.column as usize;
         let (limit, test) = fit.columns[column].test(best.codes.0, best.codes.1);
-        let middle = partition(rows, |row| fit.code(row, column) <= limit);
+        let middle = partition(rows, |row| fit.codes(row)[column] <= limit);
         let (left, right) = rows.split_at(middle);
         // The smaller child's are counted, the larger's are what remains.
         let (less, more) = if left.len() <= right.len() { (left, right) } else { (right, left) };

@@ -5,12 +5,13 @@
 use rayon::prelude::*;
 
 use super::gain::{Candidate, RowSums, Scales, Totals};
-use super::lanes::{self, Block, Lanes, Run, add};
-use super::samples::Samples;
+use super::lanes::{Block, Lanes, Many, Run, Sums, add};
 use super::subtree::Fit;
 
 /// Rows that are counted for one column after the other: their sums' entries stay in the cache.
 const CHUNK: usize = 1024;
+/// Columns that are counted at the same time: a sum of few bins would wait for its own last value.
+const TOGETHER: usize = 4;
 /// Below this many rows × columns one thread is faster.
 const PARALLEL: usize = 50_000;
 
@@ -64,7 +65,7 @@ impl Histograms {
         let mut columns: Vec<Histogram> = fit.columns.iter().map(empty).collect();
         let group = group(rows.len(), columns.len());
         let count = |(at, group_of): (usize, &mut [Histogram])| {
-            lanes::run(Counting { fit, rows, width, first: at * group, histograms: group_of });
+            fit.processor.run(Counting { fit, rows, width, first: at * group, histograms: group_of });
         };
         if group < columns.len() {
             columns.par_chunks_mut(group).enumerate().for_each(count);
@@ -97,7 +98,14 @@ impl Histograms {
         }
         let scales = totals.scales(fit.soft.alpha, fit.samples.one);
         let scan = |(column, histogram): (usize, &Histogram)| {
-            lanes::run(Scan { histogram, fit, totals: &totals, scales: &scales, width: self.width, column })
+            fit.processor.run(Scan {
+                histogram,
+                fit,
+                totals: &totals,
+                scales: &scales,
+                width: self.width,
+                column,
+            })
         };
         let found: Vec<Option<Candidate>> = self.columns.par_iter().enumerate().map(scan).collect();
         // Of equal gains the first column's.
@@ -116,22 +124,20 @@ impl Histograms {
         self.width.whole(&mut lanes, common);
         let (samples, mut sums) = (&fit.samples, RowSums::default());
         for &row in rows {
-            let targets = samples.row(row).iter().take_while(|e| (e.0 as usize) < self.width.outputs);
-            let square = targets.map(|e| (i64::from(e.1) * i64::from(e.1)) as u64).sum();
-            sums.add(samples.count(row), square, samples.least(row));
+            sums.add(samples, row);
         }
-        Some(Totals::new(lanes, self.width.targets(), &sums))
+        Some(Totals::new(lanes, self.width.targets(), sums))
     }
 }
 
 impl Width {
     /// Adds a row's entries to sums.
     #[inline(always)]
-    fn add_row(self, sums: &mut [Block], samples: &Samples, row: u32) {
+    fn add_entries(self, sums: &mut [Block], entries: &[(u32, i32)]) {
         // The costs' lanes move, as the targets fill their last block up.
         let (outputs, gap) = (self.outputs as u32, (self.targets() * 8 - self.outputs) as u32);
         let sums = sums.as_flattened_mut();
-        for &(lane, value) in samples.row(row) {
+        for &(lane, value) in entries {
             let lane = if lane < outputs { lane } else { lane + gap };
             sums[lane as usize] += value;
         }
@@ -171,25 +177,29 @@ impl Run for Counting<'_> {
             if dense {
                 lanes.fill([0; 8]);
                 for (lanes, &row) in lanes.chunks_exact_mut(blocks).zip(rows) {
-                    self.width.add_row(lanes, samples, row);
+                    self.width.add_entries(lanes, samples.row(row));
                 }
             }
-            for (column, histogram) in (self.first..).zip(self.histograms.iter_mut()) {
+            let columns = (self.first..).step_by(TOGETHER);
+            for (first, histograms) in columns.zip(self.histograms.chunks_mut(TOGETHER)) {
                 for (i, &row) in rows.iter().enumerate() {
-                    let code = self.fit.code(row, column) as usize;
-                    let bin = &mut histogram.bins[code];
-                    bin.rows += 1;
-                    if !samples.unweighted {
-                        bin.count += samples.count(row);
-                    }
-                    if self.width.costs > 0 {
-                        bin.common += samples.common(row);
-                    }
-                    let sums = &mut histogram.lanes[code * blocks..][..blocks];
-                    if dense {
-                        add(sums, &lanes[i * blocks..][..blocks]);
-                    } else {
-                        self.width.add_row(sums, samples, row);
+                    let entries = samples.row(row);
+                    for (histogram, &code) in histograms.iter_mut().zip(&self.fit.codes(row)[first..]) {
+                        let code = usize::from(code);
+                        let bin = &mut histogram.bins[code];
+                        bin.rows += 1;
+                        if !samples.unweighted {
+                            bin.count += samples.count(row);
+                        }
+                        if self.width.costs > 0 {
+                            bin.common += samples.common(row);
+                        }
+                        let sums = &mut histogram.lanes[code * blocks..][..blocks];
+                        if dense {
+                            add(sums, &lanes[i * blocks..][..blocks]);
+                        } else {
+                            self.width.add_entries(sums, entries);
+                        }
                     }
                 }
             }
@@ -219,6 +229,7 @@ impl Run for Scan<'_> {
         let above = self.fit.soft.min_gain.next_down();
         let mut best = Candidate { gain: above, column: self.column as u32, codes: (0, 0) };
         let (mut left, mut of_bin) = (vec![[0; 8]; blocks], vec![[0; 8]; blocks]);
+        let mut left = Many(&mut left, self.width.targets());
         let (mut rows, mut count) = (0, 0_u64);
         let (mut last, mut promising): (Option<u16>, _) = (None, judge.wait(above, 0.0));
         let bins = self.histogram.bins.iter().zip(self.histogram.lanes.chunks_exact(blocks.max(1)));
@@ -236,7 +247,7 @@ impl Run for Scan<'_> {
             }
             of_bin.copy_from_slice(lanes);
             self.width.whole(&mut of_bin, bin.common);
-            add(&mut left, &of_bin);
+            left.add(&of_bin);
             rows += bin.rows;
             count += u64::from(if unweighted { bin.rows } else { bin.count });
             last = Some(code);

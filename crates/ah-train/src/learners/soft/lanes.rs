@@ -54,16 +54,90 @@ pub(super) trait Run {
     fn run<L: Lanes>(self, lanes: L) -> Self::Output;
 }
 
-/// Runs it.
-pub(super) fn run<R: Run>(run: R) -> R::Output {
+/// What this processor has.
+#[derive(Clone, Copy)]
+pub(super) enum Processor {
+    Portable,
     #[cfg(target_arch = "x86_64")]
-    if let Some(v3) = pulp::x86::V3::try_new() {
-        return v3.vectorize(
-            #[inline(always)]
-            || run.run(v3),
-        );
+    Avx2(pulp::x86::V3),
+}
+
+impl Processor {
+    pub(super) fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(v3) = pulp::x86::V3::try_new() {
+            return Self::Avx2(v3);
+        }
+        Self::Portable
     }
-    run.run(Portable)
+
+    /// Runs this, compiled for it.
+    #[inline]
+    pub(super) fn run<R: Run>(self, run: R) -> R::Output {
+        match self {
+            Self::Portable => run.run(Portable),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(v3) => v3.vectorize(
+                #[inline(always)]
+                || run.run(v3),
+            ),
+        }
+    }
+}
+
+/// Sums of targets and of costs.
+pub(super) trait Sums {
+    fn add(&mut self, row: &[Block]);
+    fn targets(&self) -> &[Block];
+    fn costs(&self) -> &[Block];
+}
+
+/// As many blocks as are known when compiling: they stay in registers.
+pub(super) struct Few<const T: usize, const C: usize>(pub [Block; T], pub [Block; C]);
+
+impl<const T: usize, const C: usize> Sums for Few<T, C> {
+    #[inline(always)]
+    fn add(&mut self, row: &[Block]) {
+        let (Some((targets, costs)), true) = (row.split_first_chunk::<T>(), row.len() == T + C) else {
+            unreachable!("a row has {T} + {C} blocks");
+        };
+        for (sum, block) in self.0.iter_mut().zip(targets) {
+            *sum = zipped(*sum, *block, i32::wrapping_add);
+        }
+        for (sum, block) in self.1.iter_mut().zip(costs) {
+            *sum = zipped(*sum, *block, i32::wrapping_add);
+        }
+    }
+
+    #[inline(always)]
+    fn targets(&self) -> &[Block] {
+        &self.0
+    }
+
+    #[inline(always)]
+    fn costs(&self) -> &[Block] {
+        &self.1
+    }
+}
+
+/// Any number of blocks, of which the first so many are targets.
+pub(super) struct Many<'a>(pub &'a mut [Block], pub usize);
+
+impl Sums for Many<'_> {
+    #[inline(always)]
+    fn add(&mut self, row: &[Block]) {
+        add(self.0, row);
+    }
+
+    #[inline(always)]
+    fn targets(&self) -> &[Block] {
+        &self.0[..self.1]
+    }
+
+    #[inline(always)]
+    fn costs(&self) -> &[Block] {
+        &self.0[self.1..]
+    }
 }
 
 #[inline(always)]

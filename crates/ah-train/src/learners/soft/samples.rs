@@ -27,6 +27,7 @@ pub(super) struct Samples {
     /// True where every row counts once.
     pub unweighted: bool,
     counts: Vec<u32>,
+    squares: Vec<u64>,
     common: Vec<i32>,
     least: Vec<i32>,
     offsets: Vec<u32>,
@@ -50,6 +51,7 @@ impl Samples {
             one,
             unweighted: inputs.iter().all(|&i| count(i) == 1),
             counts: inputs.iter().map(|&i| count(i)).collect(),
+            squares: Vec::with_capacity(inputs.len()),
             common: Vec::new(),
             least: Vec::new(),
             offsets: vec![0],
@@ -74,6 +76,11 @@ impl Samples {
                     (cost.choice.0, (saved * one).round().max(1.0) as i32 * count)
                 }));
             }
+            let start = samples.offsets[samples.offsets.len() - 1] as usize;
+            // A row that counts n times has n times its target as its sum.
+            let square =
+                |e: &(u32, i32)| u64::from(e.1.unsigned_abs()).pow(2) / u64::from(count.unsigned_abs());
+            samples.squares.push(samples.entries[start..].iter().map(square).sum());
             if samples.costs > 0 {
                 sorted.clear();
                 sorted.extend(costs.iter().map(|c| c.cost));
@@ -105,6 +112,12 @@ impl Samples {
     #[inline]
     pub(super) fn count(&self, row: u32) -> u32 {
         self.counts[row as usize]
+    }
+
+    /// The sum of a row's squared targets, as often as it counts.
+    #[inline]
+    pub(super) fn square(&self, row: u32) -> u64 {
+        self.squares[row as usize]
     }
 
     /// What every choice costs on a row that has no entry for it: the median of the measured ones.

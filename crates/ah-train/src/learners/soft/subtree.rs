@@ -6,7 +6,7 @@
 use rayon::prelude::*;
 
 use super::gain::{Candidate, RowSums, Scales, Totals};
-use super::lanes::{self, Block, Lanes, Run, add};
+use super::lanes::{Block, Few, Lanes, Many, Processor, Run, Sums, add};
 use super::samples::Samples;
 use super::{Rows, Soft};
 use crate::columns::Column;
@@ -21,6 +21,7 @@ pub(super) struct Fit<'a> {
     pub soft: &'a Soft,
     pub columns: &'a [Column],
     pub samples: Samples,
+    pub processor: Processor,
     /// The codes of each row: who visits rows far apart finds a row's codes together.
     codes: Vec<u16>,
 }
@@ -38,13 +39,14 @@ impl<'a> Fit<'a> {
                 }
             }
         });
-        Self { soft, columns, samples: Samples::new(soft, targets, rows.inputs), codes }
+        let samples = Samples::new(soft, targets, rows.inputs);
+        Self { soft, columns, samples, processor: Processor::detect(), codes }
     }
 
-    /// The code of a row in a column.
+    /// The codes of a row, by column.
     #[inline(always)]
-    pub(super) fn code(&self, row: u32, column: usize) -> u16 {
-        self.codes[row as usize * self.columns.len() + column]
+    pub(super) fn codes(&self, row: u32) -> &[u16] {
+        &self.codes[row as usize * self.columns.len()..][..self.columns.len()]
     }
 
     /// True for nodes that must not be split.
@@ -92,14 +94,6 @@ struct Buffers {
     candidates: Vec<Candidate>,
 }
 
-/// A node whose columns are searched.
-struct Scan<'a, L> {
-    fit: &'a Fit<'a>,
-    totals: &'a Totals,
-    scales: &'a Scales,
-    lanes: L,
-}
-
 fn row(entry: u32) -> usize {
     (entry & 0xffff) as usize
 }
@@ -112,24 +106,7 @@ fn code(entry: u32) -> u16 {
 pub(super) fn grow(fit: &Fit<'_>, tree: &mut Grown, id: u32, depth: usize, rows: &[u32]) {
     let mut todo = vec![Subtree::from_rows(fit, rows, id, depth)];
     while let Some(subtree) = todo.pop() {
-        lanes::run(Growing { fit, tree, subtree, todo: &mut todo });
-    }
-}
-
-/// Growing one subtree, compiled for what the processor has; adds those that it leaves to others.
-struct Growing<'a> {
-    fit: &'a Fit<'a>,
-    tree: &'a mut Grown,
-    subtree: Subtree,
-    todo: &'a mut Vec<Subtree>,
-}
-
-impl Run for Growing<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) {
-        self.subtree.grow(self.fit, self.tree, self.todo, lanes);
+        subtree.grow(fit, tree, &mut todo);
     }
 }
 
@@ -143,7 +120,7 @@ impl Subtree {
         for (order, &at) in order.chunks_exact_mut(rows.len()).zip(&columns) {
             let column = &fit.columns[at as usize];
             codes.clear();
-            codes.extend(rows.iter().map(|&row| fit.code(row, at as usize)));
+            codes.extend(rows.iter().map(|&row| fit.codes(row)[at as usize]));
             if column.levels() > 2 * rows.len() {
                 let entries = codes.iter().zip(0_u32..).map(|(&code, row)| u32::from(code) << 16 | row);
                 order.iter_mut().zip(entries).for_each(|(o, e)| *o = e);
@@ -240,22 +217,16 @@ impl Subtree {
         &self.lanes[row(entry) * self.width..][..self.width]
     }
 
-    #[inline(always)]
     fn totals(&self, samples: &Samples, members: &[u32]) -> Totals {
         let (mut lanes, mut sums) = (vec![[0; 8]; self.width], RowSums::default());
         for &entry in members {
-            let blocks = self.lanes_of(entry);
-            add(&mut lanes, blocks);
-            let square = |x: &i32| (i64::from(*x) * i64::from(*x)) as u64;
-            let square = blocks[..self.targets].as_flattened().iter().map(square).sum();
-            let row = self.rows[row(entry)];
-            sums.add(samples.count(row), square, samples.least(row));
+            add(&mut lanes, self.lanes_of(entry));
+            sums.add(samples, self.rows[row(entry)]);
         }
-        Totals::new(lanes, self.targets, &sums)
+        Totals::new(lanes, self.targets, sums)
     }
 
-    #[inline(always)]
-    fn grow<L: Lanes>(mut self, fit: &Fit<'_>, tree: &mut Grown, parts: &mut Vec<Self>, lanes: L) {
+    fn grow(mut self, fit: &Fit<'_>, tree: &mut Grown, parts: &mut Vec<Self>) {
         let n = self.rows.len();
         if n == 0 || self.columns.is_empty() {
             return;
@@ -277,11 +248,11 @@ impl Subtree {
             if fit.ends(node.depth, node.end - node.start) || node.totals.is_pure() {
                 continue;
             }
-            if 4 * (node.end - node.start) <= n && n > 64 {
+            if 8 * (node.end - node.start) <= n && n > 64 {
                 parts.push(self.part(fit, &node, &buffers.columns[node.columns.0..node.columns.1]));
                 continue;
             }
-            let Some(best) = self.best_split(fit, &node, &mut buffers, lanes) else { continue };
+            let Some(best) = self.best_split(fit, &node, &mut buffers) else { continue };
             let position = self.columns[best.column as usize];
             let (limit, test) = fit.columns[position as usize].test(best.codes.0, best.codes.1);
             let columns = (node.columns.1, buffers.columns.len());
@@ -290,11 +261,14 @@ impl Subtree {
             let depth = node.depth + 1;
             let members = &self.order_of(best.column)[node.start..node.end];
             let (l, r) = members.split_at(middle - node.start);
-            let totals = [r, l].map(
-                #[inline(always)]
-                |m| self.totals(&fit.samples, m),
-            );
-            let [of_right, of_left] = totals;
+            let (of_left, of_right) = if l.len() < r.len() {
+                let of_left = self.totals(&fit.samples, l);
+                let of_right = Totals::rest(&node.totals, &of_left);
+                (of_left, of_right)
+            } else {
+                let of_right = self.totals(&fit.samples, r);
+                (Totals::rest(&node.totals, &of_right), of_right)
+            };
             let children = [
                 Node {
                     id: right,
@@ -330,7 +304,6 @@ impl Subtree {
     }
 
     /// Marks the rows that go left; returns where the others begin.
-    #[inline(always)]
     fn mark(&self, node: &Node, split: &Candidate, goes_left: &mut [u8]) -> usize {
         let order = &self.order_of(split.column)[node.start..node.end];
         let left = order.partition_point(|&e| code(e) <= split.codes.0);
@@ -342,14 +315,7 @@ impl Subtree {
 
     /// The best split of a node, where one gains enough; its column is a position among those of
     /// the subtree. Behind the columns of `buffers` it adds those that are not constant here.
-    #[inline(always)]
-    fn best_split<L: Lanes>(
-        &self,
-        fit: &Fit<'_>,
-        node: &Node,
-        buffers: &mut Buffers,
-        lanes: L,
-    ) -> Option<Candidate> {
+    fn best_split(&self, fit: &Fit<'_>, node: &Node, buffers: &mut Buffers) -> Option<Candidate> {
         let scales = node.totals.scales(fit.soft.alpha, fit.samples.one);
         let look = fit.soft.look > 0 && node.depth + 1 < fit.soft.max_depth;
         // Splits that gain all there is to gain need no further search. Up to rounding.
@@ -377,9 +343,10 @@ impl Subtree {
                 Some(best) => best.gain,
                 None => fit.soft.min_gain.next_down(),
             };
-            let scan = Scan { fit, totals: &node.totals, scales: &scales, lanes };
             let order = &self.order_of(column)[node.start..node.end];
-            let Some(found) = self.scan(&scan, column, order, above, &mut buffers.left) else { continue };
+            let scan =
+                Scan { fit, subtree: self, totals: &node.totals, scales: &scales, column, order, above };
+            let Some(found) = scan.best(&mut buffers.left) else { continue };
             best = Some(found);
             if look {
                 buffers.candidates.push(found);
@@ -393,68 +360,25 @@ impl Subtree {
         buffers.candidates.truncate(fit.soft.look);
         let mut candidates = std::mem::take(&mut buffers.candidates);
         for candidate in &mut candidates {
-            candidate.gain += fit.soft.gamma * self.look_ahead(fit, node, &scales, candidate, buffers, lanes);
+            candidate.gain += fit.soft.gamma * self.look_ahead(fit, node, &scales, candidate, buffers);
         }
         let best = candidates.iter().copied().reduce(|a, b| if b.gain > a.gain { b } else { a });
         buffers.candidates = candidates;
         best
     }
 
-    /// The best split of one column, where it gains more than `above`.
-    #[inline(always)]
-    fn scan<L: Lanes>(
-        &self,
-        &Scan { fit, totals, scales, lanes }: &Scan<'_, L>,
-        column: u32,
-        order: &[u32],
-        above: f64,
-        left: &mut [Block],
-    ) -> Option<Candidate> {
-        let (n, least_rows) = (order.len(), fit.soft.min_samples_leaf.max(1));
-        if n < 2 * least_rows {
-            return None;
-        }
-        let judge = totals.judge(scales, lanes);
-        left.fill([0; 8]);
-        let mut best = Candidate { gain: above, column, codes: (0, 0) };
-        let unweighted = fit.samples.unweighted;
-        let (mut count, mut promising) = (0, judge.wait(above, 0.0));
-        let mut here = order[0];
-        // Moves rows from right to left in the order of their codes.
-        for (rows, &next) in (1..).zip(&order[1..=n - least_rows]) {
-            add(left, self.lanes_of(here));
-            count += if unweighted { 1 } else { u64::from(fit.samples.count(self.rows[row(here)])) };
-            let codes = (code(here), code(next));
-            here = next;
-            if codes.0 == codes.1 || rows < least_rows || count < promising {
-                continue;
-            }
-            let (gain, wait) = judge.above(best.gain, left, count);
-            promising = count + wait;
-            if let Some(gain) = gain {
-                best = Candidate { gain, column, codes };
-            }
-        }
-        (best.gain > above).then_some(best)
-    }
-
     /// What the best splits of a candidate's two children gain, in the parent's scale.
-    #[inline(always)]
-    fn look_ahead<L: Lanes>(
+    fn look_ahead(
         &self,
         fit: &Fit<'_>,
         node: &Node,
         scales: &Scales,
         candidate: &Candidate,
         buffers: &mut Buffers,
-        lanes: L,
     ) -> f64 {
         let middle = self.mark(node, candidate, &mut buffers.goes_left) - node.start;
         let members = &self.order_of(candidate.column)[node.start..node.end];
-        let totals = [&members[..middle], &members[middle..]].map(
-            #[inline(always)]
-            |m| self.totals(&fit.samples, m),
-        );
+        let totals = [&members[..middle], &members[middle..]].map(|m| self.totals(&fit.samples, m));
         let mut gains = [0.0_f64; 2];
         let columns = std::mem::take(&mut buffers.columns);
         let mut parts = vec![0; node.end - node.start];
@@ -463,8 +387,9 @@ impl Subtree {
             partition(&mut parts, &buffers.goes_left, &mut buffers.order);
             let (left, right) = parts.split_at(middle);
             for (side, part) in [left, right].into_iter().enumerate() {
-                let scan = Scan { fit, totals: &totals[side], scales, lanes };
-                let found = self.scan(&scan, column, part, gains[side], &mut buffers.left);
+                let (totals, above) = (&totals[side], gains[side]);
+                let scan = Scan { fit, subtree: self, totals, scales, column, order: part, above };
+                let found = scan.best(&mut buffers.left);
                 gains[side] = found.map_or(gains[side], |f| f.gain);
             }
         }
@@ -474,7 +399,6 @@ impl Subtree {
 }
 
 /// Moves the rows that go left to the front; both sides keep their order.
-#[inline(always)]
 fn partition(order: &mut [u32], goes_left: &[u8], buffer: &mut [u32]) {
     let (mut left, mut right) = (0, 0);
     for i in 0..order.len() {
@@ -487,4 +411,77 @@ fn partition(order: &mut [u32], goes_left: &[u8], buffer: &mut [u32]) {
         right += 1 - goes_left;
     }
     order[left..].copy_from_slice(&buffer[..right]);
+}
+
+/// The search for the best split of one column, where it gains more than `above`.
+#[derive(Clone, Copy)]
+struct Scan<'a> {
+    fit: &'a Fit<'a>,
+    subtree: &'a Subtree,
+    totals: &'a Totals,
+    scales: &'a Scales,
+    column: u32,
+    order: &'a [u32],
+    above: f64,
+}
+
+impl Scan<'_> {
+    fn best(self, buffer: &mut [Block]) -> Option<Candidate> {
+        let least_rows = self.fit.soft.min_samples_leaf.max(1);
+        if self.order.len() < 2 * least_rows {
+            return None;
+        }
+        macro_rules! few {
+            ($($targets:literal + $costs:literal),*) => {
+                match (self.subtree.targets, self.subtree.width - self.subtree.targets) {
+                    $(($targets, $costs) => self.with(Few::<$targets, $costs>(
+                        [[0; 8]; $targets],
+                        [[0; 8]; $costs],
+                    )),)*
+                    (targets, _) => {
+                        buffer.fill([0; 8]);
+                        self.with(Many(buffer, targets))
+                    }
+                }
+            };
+        }
+        few!(1 + 0, 2 + 0, 3 + 0, 1 + 1, 1 + 2, 2 + 2, 1 + 3, 2 + 3, 3 + 3, 2 + 4, 3 + 4, 4 + 4)
+    }
+
+    fn with<S: Sums>(self, left: S) -> Option<Candidate> {
+        self.fit.processor.run(Moving(self, left))
+    }
+}
+
+/// Moves rows from right to left in the order of their codes.
+struct Moving<'a, S>(Scan<'a>, S);
+
+impl<S: Sums> Run for Moving<'_, S> {
+    type Output = Option<Candidate>;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> Option<Candidate> {
+        let Self(Scan { fit, subtree, totals, scales, column, order, above }, mut left) = self;
+        let least_rows = fit.soft.min_samples_leaf.max(1);
+        let judge = totals.judge(scales, lanes);
+        let mut best = Candidate { gain: above, column, codes: (0, 0) };
+        let unweighted = fit.samples.unweighted;
+        let (mut count, mut promising) = (0, judge.wait(above, 0.0));
+        let mut here = order[0];
+        for (rows, &next) in (1..).zip(&order[1..=order.len() - least_rows]) {
+            left.add(subtree.lanes_of(here));
+            count += if unweighted { 1 } else { u64::from(fit.samples.count(subtree.rows[row(here)])) };
+            let codes = (code(here), code(next));
+            here = next;
+            if codes.0 == codes.1 || rows < least_rows || count < promising {
+                continue;
+            }
+            let (gain, wait) = judge.above(best.gain, &left, count);
+            promising = count + wait;
+            if let Some(gain) = gain {
+                best = Candidate { gain, column, codes };
+            }
+        }
+        (best.gain > above).then_some(best)
+    }
 }

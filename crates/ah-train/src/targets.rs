@@ -81,6 +81,24 @@ impl Targets {
         }
     }
 
+    /// Targets with holes: the measured (choice, log slowdown) of each input, and how much it counts.
+    #[cfg(test)]
+    pub(crate) fn from_cells(choices: usize, inputs: &[(Vec<(u32, f64)>, u32)]) -> Self {
+        let cost =
+            |&(choice, x): &(u32, f64)| Cost { choice: ChoiceId(choice), cost: quantised(x), usable: true };
+        let mut offsets = vec![0];
+        offsets.extend(inputs.iter().scan(0, |end, (cells, _)| {
+            *end += cells.len() as u32;
+            Some(*end)
+        }));
+        Self {
+            choices,
+            offsets,
+            costs: inputs.iter().flat_map(|(cells, _)| cells.iter().map(cost)).collect(),
+            weights: inputs.iter().map(|i| i.1).collect(),
+        }
+    }
+
     /// How much an input counts.
     #[must_use]
     pub fn weight(&self, input: u32) -> u32 {

@@ -101,3 +101,133 @@ fn partition(rows: &mut [u32], goes_left: impl Fn(u32) -> bool) -> usize {
     rows[left..].copy_from_slice(&right);
     left
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::Preset;
+    use super::super::samples::Samples;
+    use super::*;
+    use crate::columns::Columns;
+
+    /// The gain of sending these rows left and those right, by the definition and in floats.
+    fn gain(soft: &Soft, samples: &Samples, left: &[u32], right: &[u32]) -> f64 {
+        let all: Vec<u32> = [left, right].concat();
+        let sums = |rows: &[u32]| {
+            let (mut q, mut n, mut squares) = (vec![0.0; samples.outputs], 0.0, 0.0);
+            let mut costs = vec![0.0; samples.costs];
+            for &row in rows {
+                let count = f64::from(samples.count(row));
+                n += count;
+                costs.iter_mut().for_each(|c| *c += f64::from(samples.common(row)));
+                for &(lane, value) in samples.row(row) {
+                    match (lane as usize).checked_sub(samples.outputs) {
+                        Some(choice) => costs[choice] += f64::from(value),
+                        None => {
+                            q[lane as usize] += f64::from(value);
+                            squares += f64::from(value).powi(2) / count;
+                        }
+                    }
+                }
+            }
+            let mean = q.iter().map(|x| x * x).sum::<f64>() / n;
+            (mean, squares - mean, costs.into_iter().reduce(f64::min).unwrap_or(0.0))
+        };
+        let (left, right, all) = (sums(left), sums(right), sums(&all));
+        let variance = (left.0 + right.0 - all.0) / all.1.max(1e-6 * samples.one * samples.one);
+        variance + soft.alpha * (all.2 - left.2 - right.2) / all.2.max(1.0)
+    }
+
+    /// The greatest gain of a node's rows, by trying everything.
+    fn best_gain(soft: &Soft, samples: &Samples, columns: &Columns, rows: &[u32]) -> f64 {
+        let mut best = f64::NEG_INFINITY;
+        for column in columns.all() {
+            for limit in 0..column.levels() as u16 {
+                let (left, right): (Vec<u32>, Vec<u32>) =
+                    rows.iter().partition(|&&r| column.codes()[r as usize] <= limit);
+                if left.len().min(right.len()) >= soft.min_samples_leaf {
+                    best = best.max(gain(soft, samples, &left, &right));
+                }
+            }
+        }
+        best
+    }
+
+    /// Every split gains the most that a split of its node can gain, and no leaf could be split.
+    fn check(soft: &Soft, columns: &Columns, targets: &Targets, subtree_rows: usize) {
+        let inputs: Vec<u32> = (0..columns.rows() as u32).collect();
+        let tree = grow_with(soft, &Rows { columns, inputs: &inputs }, targets, subtree_rows);
+        let samples = Samples::new(soft, targets, &inputs);
+        let mut members = vec![Vec::new(); tree.nodes.len()];
+        members[0] = inputs;
+        for (id, node) in tree.nodes.iter().enumerate() {
+            let best = best_gain(soft, &samples, columns, &members[id]);
+            let Some(split) = &node.split else {
+                let may = (node.depth as usize) < soft.max_depth;
+                assert!(!may || best < soft.min_gain + 1e-9, "leaf {id} could gain {best}");
+                continue;
+            };
+            let codes = columns.all()[split.column as usize].codes();
+            let (left, right): (Vec<u32>, Vec<u32>) =
+                members[id].iter().partition(|&&r| codes[r as usize] <= split.limit);
+            let gained = gain(soft, &samples, &left, &right);
+            assert!(gained > best - 1e-9, "node {id} gains {gained} of {best}");
+            members[split.left as usize] = left;
+            members[split.right as usize] = right;
+        }
+    }
+
+    fn soft() -> impl Strategy<Value = Soft> {
+        let presets = prop::sample::select(vec![Preset::A, Preset::C, Preset::D, Preset::Regression]);
+        (presets, 1_usize..4, 1_usize..7).prop_map(|(p, leaf, depth)| Soft::preset(p, depth, leaf))
+    }
+
+    /// Features with ties, and for each input some of the choices with their log slowdowns.
+    fn data() -> impl Strategy<Value = (Vec<Vec<f64>>, usize, Vec<(Vec<(u32, f64)>, u32)>)> {
+        (2_usize..60, 1_usize..20).prop_flat_map(|(rows, choices)| {
+            let column = (1_u32..40)
+                .prop_flat_map(move |levels| prop::collection::vec((0..levels).prop_map(f64::from), rows));
+            let cell = prop_oneof![Just(0.0), 0.0..0.1, 0.0..2.5];
+            let cells = prop::collection::vec(prop::option::weighted(0.7, cell), choices).prop_map(|cells| {
+                (0..).zip(cells).filter_map(|(c, x): (u32, Option<f64>)| Some((c, x?))).collect::<Vec<_>>()
+            });
+            let input = (cells, prop_oneof![4 => Just(1_u32), 1 => 1_u32..50]);
+            (prop::collection::vec(column, 1..6), Just(choices), prop::collection::vec(input, rows))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn splits_gain_the_most(soft in soft(), (values, choices, inputs) in data()) {
+            let columns = Columns::from_numbers(&values, 512);
+            let targets = Targets::from_cells(choices, &inputs);
+            check(&soft, &columns, &targets, MAX_ROWS);
+        }
+
+        #[test]
+        fn so_do_those_of_histograms(soft in soft(), (values, choices, inputs) in data()) {
+            let columns = Columns::from_numbers(&values, 512);
+            let targets = Targets::from_cells(choices, &inputs);
+            check(&soft, &columns, &targets, 7);
+        }
+    }
+
+    #[test]
+    fn threads_do_not_matter() {
+        let value = |i: usize, c: usize| ((i * 7919 + c * 104_729) % 10_007) as f64;
+        let values: Vec<Vec<f64>> = (0..12).map(|c| (0..9000).map(|i| value(i, c)).collect()).collect();
+        let columns = Columns::from_numbers(&values, 512);
+        let targets = Targets::from_log_slowdowns(9000, 9, |i, c| {
+            (values[c][i] / 10_007.0 - values[0][i] / 20_000.0).abs()
+        });
+        let inputs: Vec<u32> = (0..9000).collect();
+        let soft = Soft::preset(Preset::C, 12, 3);
+        let tree = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| grow(&soft, &Rows { columns: &columns, inputs: &inputs }, &targets))
+        };
+        assert_eq!(tree(1), tree(3));
+        assert!(tree(1).leaves() > 100);
+    }
+}

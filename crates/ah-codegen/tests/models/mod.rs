@@ -296,6 +296,29 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
     Model::parse(&model.to_json()).expect("a valid model")
 }
 
+/// The same model with one tree of so many leaves.
+pub fn with_leaves(rng: &mut Pcg64, mut model: Model, count: usize) -> Model {
+    let mut nodes = vec![Node::Leaf(leaf(rng, model.choices.len()))];
+    // Breadth first: the leaf that is the oldest splits next.
+    for at in 0..count - 1 {
+        let slot = rng.random_range(0..model.features.all().len());
+        let test = match model.categories[slot].choose(rng) {
+            Some(category) => Test::Categorical { slot, category: category.clone() },
+            None if model.features.all().features()[slot].kind == FeatureKind::Categorical => {
+                Test::Numerical { slot: 0, threshold: number(rng) }
+            }
+            None => Test::Numerical { slot, threshold: number(rng) },
+        };
+        let left = nodes.len() as u32;
+        nodes[at] = Node::Split { test, left, right: left + 1 };
+        for _ in 0..2 {
+            nodes.push(Node::Leaf(leaf(rng, model.choices.len())));
+        }
+    }
+    model.trees = vec![Tree { nodes }];
+    Model::parse(&model.to_json()).expect("a valid model")
+}
+
 fn grow(
     rng: &mut Pcg64,
     features: &Features,

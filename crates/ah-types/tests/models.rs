@@ -18,12 +18,7 @@ fn ranked(choice: u32, score: f64) -> Ranked {
 }
 
 fn leaf(ranking: Vec<Ranked>) -> Node {
-    Node::Leaf(Leaf {
-        samples: 3,
-        unsure: None,
-        ranking,
-        ranges: vec![Some((1.0, 64.0)), Some((1.0, 8.0)), None],
-    })
+    Node::Leaf(Leaf { samples: 3, unsure: None, ranking, ranges: Vec::new() })
 }
 
 /// k/n <= 2 ? (dtype == "half" ? b : a) : b a

@@ -82,12 +82,12 @@ fn decide(values: &[Value], offered: &[u32]) -> Result<String, Unsure> {
 
 #[test]
 fn what_training_did_not_see_is_outside() {
-    // The leaf of k/n <= 2 and another category than half.
-    assert!(!model().is_outside(&values(8.0, 8.0, "float")));
-    assert!(model().is_outside(&values(8.0, 9.0, "float")));
-    assert!(model().is_outside(&values(65.0, 64.0, "float")));
+    // The leaf of k/n <= 2 and dtype half.
+    assert!(!model().is_outside(&values(8.0, 8.0, "half")));
+    assert!(model().is_outside(&values(8.0, 9.0, "half")));
+    assert!(model().is_outside(&values(65.0, 64.0, "half")));
     // No ranges, and no leaf.
-    assert!(!model().is_outside(&values(65.0, 64.0, "half")));
+    assert!(!model().is_outside(&values(65.0, 64.0, "float")));
     assert!(!model().is_outside(&values(1.0, 64.0, "other")));
     let mut short = model();
     short.trees[0].nodes[2] =

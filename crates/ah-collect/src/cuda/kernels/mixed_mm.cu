@@ -25,7 +25,7 @@
 //                and back (8192², m = 16 on an H200: 25.8 µs, by split-K 28.3)
 //   TRANSPOSED   0: b is k×n, rows of n contiguous; 1: n×k in memory (PyTorch's strides (1, k))
 //   WEIGHTS_SIGNED, ELEMENT_BF16
-//   WGMMA        0; 1 is mixed_mm_wgmma.cu
+//   ENGINE       0; 1 is mixed_mm_wgmma.cu, 2 mixed_mm_direct.cu
 //
 // Needs: k a multiple of 16 (n×k layout) or 8; n a multiple of 16 (k×n layout); lda in elements a
 // multiple of 8, ldb in bytes a multiple of 16, a, b and c at addresses that 16 divides.
@@ -82,7 +82,7 @@ template <bool LINE, bool EDGE> DEVICE void copy_weights(u32 to, const void* fro
         asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "l"(policy) : "memory");
 }
 
-#if !WGMMA
+#if ENGINE == 0
 constexpr int M_TILES = BLOCK_M / 8;
 constexpr int N_TILES = VECTOR / 2;
 constexpr int WARP_N = VECTOR * 8;

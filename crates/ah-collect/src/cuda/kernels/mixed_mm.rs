@@ -1,7 +1,7 @@
 //! The configurations of `mixed_mm.cu`.
 
 use super::{Half, Ineligible, Launch, Limits, MOST, at_least, at_most, blocks, multiple};
-use Engine::{Mma, Wgmma};
+use Engine::{Direct, Mma, Wgmma};
 use Schedule::{ClusterK, SplitK, StreamK};
 
 /// A product of 16-bit activations (m×k, row-major) with 8-bit weights (k×n).
@@ -43,6 +43,8 @@ enum Engine {
     Mma { vector: u32, warps_n: u32, warps_k: u32 },
     /// Hopper's `wgmma`: tiles of 64 columns a warpgroup, warpgroups.
     Wgmma { tiles: u32, warpgroups: u32 },
+    /// `mma.sync` without shared memory on the way: columns a thread, warps that share them.
+    Direct { vector: u32, warps_k: u32 },
 }
 
 /// A configuration of the fused kernels.
@@ -69,11 +71,16 @@ const fn wgmma(block_m: u32, tiles: u32, warpgroups: u32, stages: u32, schedule:
     MixedMm { block_m, engine: Wgmma { tiles, warpgroups }, stages, schedule }
 }
 
+const fn direct(vector: u32, warps_k: u32, stages: u32) -> MixedMm {
+    MixedMm { block_m: 8, engine: Direct { vector, warps_k }, stages, schedule: SplitK(1) }
+}
+
 // Chosen greedily, for each layout, out of 500 configurations measured on an H200 at 11 sizes of
 // the weights and m from 1 to 128: the best of the list is within 4 % of the best of all on each,
 // and 0.5 % on average. mma.sync wins up to m = 32, wgmma from 64 on (by up to 2 at m = 128).
 
-// Cluster configurations: out of 130 more at three sizes and m of 1, 8, 16; up to 9 % faster than the rest.
+// Cluster and direct configurations: out of 160 more at four sizes and m of 1 to 16; up to 11 % faster
+// than the rest.
 
 /// Where rows of n are contiguous.
 const ROWS_OF_N: [MixedMm; 50] = [
@@ -130,7 +137,13 @@ const ROWS_OF_N: [MixedMm; 50] = [
 ];
 
 /// Where rows of k are contiguous, column after column.
-const ROWS_OF_K: [MixedMm; 42] = [
+const ROWS_OF_K: [MixedMm; 48] = [
+    direct(2, 4, 2),
+    direct(2, 4, 4),
+    direct(2, 8, 2),
+    direct(2, 16, 2),
+    direct(4, 8, 2),
+    direct(4, 16, 1),
     mma(8, 4, 1, 4, 3, SplitK(1)),
     mma(8, 4, 1, 8, 2, StreamK(2)),
     mma(8, 4, 1, 8, 2, SplitK(1)),
@@ -180,7 +193,9 @@ impl MixedMm {
     pub const SOURCE: &str = concat!(
         include_str!("mixed_mm.cu"),
         "\n#line 1 \"mixed_mm_wgmma.cu\"\n",
-        include_str!("mixed_mm_wgmma.cu")
+        include_str!("mixed_mm_wgmma.cu"),
+        "\n#line 1 \"mixed_mm_direct.cu\"\n",
+        include_str!("mixed_mm_direct.cu")
     );
 
     /// The configurations for this layout of the weights, whether an input suits them or not.
@@ -191,7 +206,7 @@ impl MixedMm {
 
     /// The stable name, for example
     /// `type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=8_SPLIT-K=2`; that of a
-    /// wgmma configuration ends in `_mma=wgmma`.
+    /// wgmma configuration ends in `_mma=wgmma`, that of a direct one in `_mma=direct`.
     ///
     /// BLOCK-K is a step of all the block's warps; it depends on the layout of the weights.
     #[must_use]
@@ -206,6 +221,7 @@ impl MixedMm {
         let (warps_k, suffix) = match self.engine {
             Mma { warps_k, .. } => (warps_k, ""),
             Wgmma { .. } => (1, "_mma=wgmma"),
+            Direct { warps_k, .. } => (warps_k, "_mma=direct"),
         };
         format!(
             "type=cuda_BLOCK-M={block_m}_BLOCK-N={block_n}_BLOCK-K={block_k}_stages={stages}_warps={}\
@@ -226,14 +242,17 @@ impl MixedMm {
         ];
         defines.extend(match self.engine {
             Mma { vector, warps_n, warps_k } => vec![
-                "WGMMA=0".to_owned(),
+                "ENGINE=0".to_owned(),
                 format!("VECTOR={vector}"),
                 format!("WARPS_N={warps_n}"),
                 format!("WARPS_K={warps_k}"),
                 format!("CLUSTER={}", self.cluster()),
             ],
             Wgmma { tiles, warpgroups } => {
-                vec!["WGMMA=1".to_owned(), format!("TILES={tiles}"), format!("WARPGROUPS={warpgroups}")]
+                vec!["ENGINE=1".to_owned(), format!("TILES={tiles}"), format!("WARPGROUPS={warpgroups}")]
+            }
+            Direct { vector, warps_k } => {
+                vec!["ENGINE=2".to_owned(), format!("VECTOR={vector}"), format!("WARPS={warps_k}")]
             }
         });
         defines
@@ -263,6 +282,9 @@ impl MixedMm {
         } else {
             multiple("k", k, 8)?;
             multiple("n", n, 16)?;
+        }
+        if matches!(self.engine, Direct { .. }) {
+            at_most("m", m, 8)?;
         }
         // More than half of the block would multiply rows that do not exist.
         at_least("m", m, if self.block_m == 8 { 1 } else { u64::from(self.block_m) / 2 })?;
@@ -296,6 +318,7 @@ impl MixedMm {
         match self.engine {
             Mma { warps_n, warps_k, .. } => warps_n * warps_k,
             Wgmma { warpgroups, .. } => 4 * warpgroups,
+            Direct { warps_k, .. } => warps_k,
         }
     }
 
@@ -303,6 +326,7 @@ impl MixedMm {
         match self.engine {
             Mma { vector, warps_n, .. } => warps_n * vector * 8,
             Wgmma { tiles, warpgroups } => 64 * tiles * warpgroups,
+            Direct { vector, .. } => 8 * vector,
         }
     }
 
@@ -311,10 +335,12 @@ impl MixedMm {
         match self.engine {
             Mma { warps_k, .. } => step(transposed) * warps_k,
             Wgmma { .. } => 64,
+            Direct { warps_k, .. } => 64 * warps_k,
         }
     }
 
-    /// Stages of weights and activations, and for mma.sync room to exchange sums, as in the sources.
+    /// Dynamic shared memory: stages of weights and activations, and for mma.sync room to exchange sums,
+    /// as in the sources.
     fn shared_memory(&self, transposed: bool) -> u64 {
         u64::from(match self.engine {
             Mma { vector, warps_n, warps_k } => {
@@ -323,6 +349,7 @@ impl MixedMm {
                 self.stages * self.warps() * stage + warps_n * (warps_k / 2 + self.cluster() - 1) * sums
             }
             Wgmma { .. } => 1024 + self.stages * 64 * (self.block_n() + 2 * self.block_m),
+            Direct { .. } => 0,
         })
     }
 }
@@ -403,6 +430,11 @@ mod tests {
         assert_eq!(launch.shared_memory, 3 * 8 * 32 * (128 + 32) + 5 * 16 * 128 * 4);
         assert!(clustered.launch(&shallow, &H200).is_err(), "k = 256 has one step for two blocks");
         assert!(clustered.launch(&problem, &A100).unwrap_err().to_string().contains("clusters"));
+        // A direct one has a block a tile, and no shared memory but its own.
+        let narrow = self::problem(3, 4100, 4112, true);
+        let launch = direct(2, 16, 2).launch(&narrow, &H200).unwrap();
+        assert_eq!((launch.grid, launch.block, launch.shared_memory, launch.partial), (257, 512, 0, 0));
+        assert!(direct(2, 16, 2).launch(&self::problem(9, 4096, 4096, true), &H200).is_err());
         let streamed = mma(16, 16, 1, 8, 3, StreamK(1)).launch(&problem, &H200).unwrap();
         assert_eq!(streamed.grid, 132);
     }

@@ -11,7 +11,7 @@
 // TRANSPOSED, WEIGHTS_SIGNED, ELEMENT_BF16. Everything else as above, but shared memory: 1024 +
 // STAGES · 64 · (BLOCK_N + 2 · BLOCK_M), and steps of 64.
 
-#if WGMMA
+#if ENGINE == 1
 constexpr int STEP = 64;
 constexpr int THREADS = 128 * WARPGROUPS;
 constexpr int WARP_N = 16 * TILES, VECTOR = 2 * TILES, BLOCK_N = 64 * TILES * WARPGROUPS;

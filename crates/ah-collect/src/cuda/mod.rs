@@ -1,12 +1,12 @@
 //! NVIDIA GPUs: kernels that are compiled for the device at hand, cuBLAS and cuBLASLt, and a
 //! runner for each optimization.
 //!
-//! From the outside in: a runner ([`pad_mm`], [`mm`], [`mixed_mm`], [`softmax`]) knows one
-//! optimization (and [`faults`] one that goes wrong on purpose); [`kernels`] are our own, as text and what there is to know of them; [`device`] is one GPU with
-//! its clock, [`arena`] its memory, [`operands`] makes random operands and checks results there;
-//! [`nvrtc`] compiles, [`cublas`] and [`cublaslt`] multiply, [`nvml`] watches the card; [`library`] asks for
-//! CUDA's libraries before anything touches them. Nothing of CUDA is linked: the same program
-//! runs on machines without it.
+//! From the outside in: a runner (`pad_mm`, `mm`, `mixed_mm`, `softmax`) knows one optimization, and
+//! `faults` one that goes wrong on purpose; [`kernels`] are our own, as text and what there is to know
+//! of them; `device` is one GPU with its clock, `arena` its memory, `operands` makes random operands
+//! and checks results there; `nvrtc` compiles, `cublas` and `cublaslt` multiply, `nvml` watches the
+//! card; `library` asks for CUDA's libraries before anything touches them. Nothing of CUDA is
+//! linked: the same program runs on machines without it.
 
 mod arena;
 mod cublas;

@@ -151,7 +151,11 @@ impl BenchmarkRunner for FaultsRunner {
         self.run(input, &kernel)?;
         let x: Vec<f32> = self.gpu.read(input.x, input.size)?;
         let y: Vec<f32> = self.gpu.read(input.y, input.size)?;
-        match x.iter().zip(&y).position(|(x, y)| !((2.0 * x + 1.0 - y).abs() <= 1e-5)) {
+        let wrong = |(x, y): (&f32, &f32)| {
+            let error = (2.0 * x + 1.0 - y).abs();
+            error.is_nan() || error > 1e-5
+        };
+        match x.iter().zip(&y).position(wrong) {
             None => Ok(()),
             Some(i) => Err(Failure::failed(format!(
                 "wrong result: element {i} is {} (expected {})",

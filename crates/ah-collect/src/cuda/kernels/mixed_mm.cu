@@ -61,7 +61,7 @@ DEVICE void widen(u32 bytes, u32& first, u32& second) {
 
 // The weights are read once: their lines leave the second-level cache first, and drive out each other
 // instead of what else lies there. Behind a kernel that wrote much, each line driven out costs a write
-// (8192², m = 1 on an H200 whose cache is full of written lines: 24.9 µs with this, 28.3 without; 22.0
+// (8192², m = 1 on an H200 whose cache is full of written lines: 25.6 µs with this, 28.3 without; 22.7
 // and 22.5 behind one that only read). Where several rows of blocks read the same weights, they stay.
 DEVICE u64 weight_policy(bool read_once) {
     u64 leaves_first, stays;

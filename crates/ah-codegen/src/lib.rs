@@ -81,9 +81,6 @@ pub struct Request<'a> {
 pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     // The generator trusts nothing: a model that was not read from a file is checked here.
     request.model.validate().map_err(CodegenError::Invalid)?;
-    if request.model.trees.len() > 1 {
-        return Err(CodegenError::Ensemble(request.model.trees.len()));
-    }
     let templates = render::Templates::new(request.templates)?;
     let mut report = Report { mode: request.mode, generated: Vec::new() };
     for &target in request.targets {

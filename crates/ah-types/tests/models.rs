@@ -172,3 +172,39 @@ fn nothing_invalid_is_let_in() {
         assert!(Model::parse(&text.replace(from, to)).is_err(), "{to}");
     }
 }
+
+/// `if x == y then 1 else 0` on two categorical features.
+#[test]
+fn whether_two_categories_that_the_model_does_not_name_are_equal_is_not_said() {
+    let schema = Schema::new([Feature::categorical("x"), Feature::categorical("y")]).unwrap();
+    let derived = [Derived { name: "same".into(), expression: "x == y or x == \"mentioned\"".into() }];
+    let model = Model {
+        features: Features::new(schema, &derived).unwrap(),
+        categories: vec![vec!["seen".into()], vec![], vec!["False".into(), "True".into()]],
+        precondition: None,
+        trees: vec![Tree {
+            nodes: vec![
+                Node::Split {
+                    test: Test::Categorical { slot: 2, category: "True".into() },
+                    left: 1,
+                    right: 2,
+                },
+                leaf(vec![ranked(0, 0.0)]),
+                leaf(vec![ranked(1, 0.0)]),
+            ],
+        }],
+        ..model()
+    };
+    let model = Model::parse(&model.to_json()).unwrap();
+    let decide = |x: &str, y: &str| match model.decide(&[x.into(), y.into()], |_| true) {
+        Decision::Choice(r) => Ok(model.choice_name(r.choice).to_owned()),
+        Decision::Unsure(u) => Err(u),
+    };
+    assert_eq!(decide("seen", "seen"), Ok("b".into()));
+    assert_eq!(decide("mentioned", "mentioned"), Ok("b".into()));
+    assert_eq!(decide("True", "True"), Ok("b".into()));
+    assert_eq!(decide("seen", "new"), Ok("a".into()));
+    assert_eq!(decide("new", "mentioned"), Ok("a".into()));
+    assert_eq!(decide("new", "new"), Err(Unsure::Undefined("same".into())));
+    assert_eq!(decide("new", "newer"), Err(Unsure::Undefined("same".into())));
+}

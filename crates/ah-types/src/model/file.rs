@@ -229,7 +229,8 @@ fn resolve(file: ModelFile) -> Result<Model, String> {
                     .map(|r| {
                         Ok(Ranked {
                             choice: choice(&r.choice)?,
-                            score: r.score,
+                            // No -0.0, so that sums of scores compare alike in every language.
+                            score: r.score + 0.0,
                             probability: r.probability,
                             measured: r.measured,
                             slowdown: r.slowdown,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::artefact;
 use crate::choice::ChoiceId;
-use crate::context::{Context, Value};
+use crate::context::{Context, Scalar, Value};
 use crate::derived::Features;
 use crate::device::Device;
 use crate::expr::{Row, Typed};
@@ -210,6 +210,23 @@ impl Model {
         self.categories[slot].binary_search_by(|c| c.as_str().cmp(category)).is_ok()
     }
 
+    /// True where the model names this category: training saw it in some feature, or an expression
+    /// mentions it. Generated code tells only these apart.
+    #[must_use]
+    pub fn names(&self, category: &str) -> bool {
+        let derived = self.features.derived().iter().map(|(_, typed)| typed.expr());
+        let mut expressions = derived.chain(self.precondition.iter().map(|p| p.typed.expr()));
+        matches!(category, "False" | "True")
+            || (0..self.categories.len()).any(|slot| self.knows(slot, category))
+            || expressions.any(|e| e.mentions(category))
+    }
+
+    /// These values of the logged features, as the model's expressions see them.
+    #[must_use]
+    pub fn row<'a, R: Row + ?Sized>(&'a self, values: &'a R) -> LoggedRow<'a, R> {
+        LoggedRow { model: self, values }
+    }
+
     /// What to choose among the offered choices. `values` are those of the logged features, by slot.
     pub fn decide(&self, values: &[Value], offered: impl FnMut(ChoiceId) -> bool) -> Decision<'_> {
         if self.trees.len() > 1 {
@@ -244,7 +261,8 @@ impl Model {
                 None => Ok(first.ranking.iter().map(|r| (r, r.allowed)).collect()),
             };
         }
-        let row = self.features.row(values);
+        let logged = self.row(values);
+        let row = self.features.row(&logged);
         let mut votes: Vec<(f64, &Ranked, bool)> =
             first.ranking.iter().map(|r| (r.score, r, r.allowed)).collect();
         for tree in 0..self.trees.len() {
@@ -296,12 +314,12 @@ impl Model {
     /// Why there is none.
     pub fn leaf(&self, values: &[Value]) -> Result<&Leaf, Unsure> {
         if let Some(precondition) = &self.precondition
-            && precondition.typed.eval_bool(values) != Some(true)
+            && precondition.typed.eval_bool(&self.row(values)) != Some(true)
         {
             return Err(Unsure::Precondition);
         }
-        let row = self.features.row(values);
-        self.leaf_of_row(0, &row)
+        let logged = self.row(values);
+        self.leaf_of_row(0, &self.features.row(&logged))
     }
 
     fn leaf_of_row(&self, tree: usize, row: &(impl Row + ?Sized)) -> Result<&Leaf, Unsure> {
@@ -326,6 +344,34 @@ impl Model {
             (_, FeatureKind::Categorical) => Value::from(""),
         };
         features.iter().map(value).collect()
+    }
+}
+
+/// See [`Model::row`].
+#[derive(Clone, Copy, Debug)]
+pub struct LoggedRow<'a, R: ?Sized> {
+    model: &'a Model,
+    values: &'a R,
+}
+
+impl<R: Row + ?Sized> Row for LoggedRow<'_, R> {
+    #[inline]
+    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
+        self.values.scalar(slot)
+    }
+
+    #[inline]
+    fn number(&self, slot: usize) -> f64 {
+        self.values.number(slot)
+    }
+
+    #[inline]
+    fn category(&self, slot: usize) -> Option<&str> {
+        self.values.category(slot)
+    }
+
+    fn tells_apart(&self, category: &str) -> bool {
+        self.model.names(category)
     }
 }
 

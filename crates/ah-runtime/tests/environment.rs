@@ -61,9 +61,14 @@ fn lists_and_sizes_are_read() {
         ["/a", "/b", "c"].map(PathBuf::from),
         "as in PATH"
     );
-    for (text, bytes) in
-        [("4096", 4096), ("3K", 3 << 10), (" 2 m", 2 << 20), ("1G", 1 << 30), ("lots", 64 << 20), ("9T", 64 << 20)]
-    {
+    for (text, bytes) in [
+        ("4096", 4096),
+        ("3K", 3 << 10),
+        (" 2 m", 2 << 20),
+        ("1G", 1 << 30),
+        ("lots", 64 << 20),
+        ("9T", 64 << 20),
+    ] {
         assert_eq!(read("AUTOHEURISTIC_CACHE_LIMIT", text).cache_limit, bytes, "{text}");
     }
     for (text, off) in [("", false), ("0", false), ("1", true), ("yes", true)] {
@@ -86,10 +91,8 @@ fn the_environment_records_and_looks_up() {
 fn what_was_longest_not_used_is_evicted_first() {
     let folder = tempfile::tempdir().unwrap();
     let build = |version: u32, limit: &'static str| {
-        let variables = [
-            ("AUTOHEURISTIC_CACHE_DIR", folder.path()),
-            ("AUTOHEURISTIC_CACHE_LIMIT", Path::new(limit)),
-        ];
+        let variables =
+            [("AUTOHEURISTIC_CACHE_DIR", folder.path()), ("AUTOHEURISTIC_CACHE_LIMIT", Path::new(limit))];
         let decision = decision().device(device()).environment(environment(&variables));
         let builder = MultiKernel::<Kernel>::builder(decision).kernel("orig", version, orig as Kernel);
         builder.kernel("pad", 1, pad).timer(virtual_time).build().unwrap()

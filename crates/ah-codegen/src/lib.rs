@@ -1,7 +1,7 @@
 //! Turns a learned model into source code.
 //!
 //! [`generate`] is the whole way: a checked [`Model`] is lowered to a plan that knows no language
-//! (`lower.rs`: which features are needed where, the tree as branches or a table), a
+//! (`lower/`: which features are needed where, each tree as branches or a table), a
 //! [`Target`] turns the plan into what its templates print (`targets/`, `templates/`), and the
 //! files are written beside their place and swapped in as a whole (`write.rs`).
 //!

@@ -3,9 +3,10 @@
 use ah_types::{ChoiceId, Leaf, Node, Ranked, Tree};
 
 use crate::fitted::{Fitted, FittedTree};
-use crate::grown::GrownNode;
+use crate::grown::{Grown, GrownNode};
 use crate::learners::Rows;
 use crate::scores::Scores;
+use crate::shortlist;
 use crate::table::Table;
 
 /// The trees of a model: those of `fitted` with leaves made from `rows`, which it was learned from.
@@ -28,7 +29,12 @@ pub fn trees(
         }
         let node = |(id, node): (usize, &GrownNode)| {
             let Some(split) = &node.split else {
-                let ranking = known.ranking(&fitted.scores, id as u32);
+                let mut ranking = known.ranking(&fitted.scores, id as u32);
+                if policy.at_least > 0 {
+                    let parents = parents_members(&fitted.tree, &members, node.parent);
+                    shortlist::spread(&mut ranking, policy.at_least, table, &members[id], &parents);
+                    known.include(&mut ranking);
+                }
                 let mut leaf = leaf(table, &members[id], &ranking, fallback);
                 for ranked in &mut leaf.ranking {
                     let price = fitted.prices.of(id as u32, ranked.choice);
@@ -41,6 +47,18 @@ pub fn trees(
         Tree { nodes: fitted.tree.nodes.iter().enumerate().map(node).collect() }
     };
     fitted.trees.iter().map(build).collect()
+}
+
+/// The inputs of the leaves below a node.
+fn parents_members(tree: &Grown, members: &[Vec<u32>], node: u32) -> Vec<u32> {
+    let (mut found, mut todo) = (Vec::new(), vec![node]);
+    while let Some(node) = todo.pop() {
+        match &tree.nodes[node as usize].split {
+            Some(split) => todo.extend([split.right, split.left]),
+            None => found.extend(&members[node as usize]),
+        }
+    }
+    found
 }
 
 /// Which choices a leaf ranks.
@@ -89,7 +107,6 @@ impl Known {
         if let Some(end) = ranking.iter().position(|(choice, _)| Some(*choice) == self.last) {
             ranking.truncate(end + 1);
         }
-        self.include(&mut ranking);
         ranking
     }
 }

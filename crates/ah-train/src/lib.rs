@@ -34,6 +34,7 @@ pub mod record;
 pub mod report;
 pub mod scores;
 pub mod search;
+mod shortlist;
 pub mod split;
 pub mod table;
 pub mod targets;

@@ -46,6 +46,18 @@ pub(super) fn view(model: &Model) -> Result<View, CodegenError> {
         let cast = if plan.is_whole(slot) && bound.is_none() { "(double)" } else { "" };
         format!("{cast}{} <= {}", features[slot], bound.unwrap_or_else(|| literal(threshold)))
     };
+    let enumerators: Vec<Vec<String>> = plan
+        .variants
+        .iter()
+        .zip(&features)
+        .map(|(variants, feature)| {
+            let mut names = Namer::new(Case::Snake, "other");
+            let mut name = |text: &&str| {
+                format!("{prefix}_{feature}_is_{}", names.give(text, "category")).to_ascii_uppercase()
+            };
+            variants.iter().map(&mut name).collect()
+        })
+        .collect();
     let language = Language {
         words: Words {
             prefix: &function_prefix,
@@ -68,17 +80,27 @@ pub(super) fn view(model: &Model) -> Result<View, CodegenError> {
         features: &features,
         logged: &logged,
         at_most: &at_most,
+        category: &|slot, category| match plan.variants.get(slot).map(|v| v.binary_search(&category)) {
+            Some(Ok(i)) => enumerators[slot][i].clone(),
+            _ => code_of(category),
+        },
         string: &string,
     };
     let mut values = plain(model, &plan, &language);
-    let categories: Vec<Json> = base.iter().enumerate().filter(|(_, f)| f.kind == FeatureKind::Categorical).map(|(slot, f)| {
-        let mut names = Namer::new(Case::Snake, "other");
-        let variants: Vec<Json> = plan.variants[slot].iter().map(|text| json!({
-            "identifier": names.give(text, "category").to_ascii_uppercase(), "string": string(text),
-            "bytes": text.len(), "text": code(text), "code": plan.code(text),
-        })).collect();
-        json!({ "identifier": features[slot], "upper": features[slot].to_ascii_uppercase(), "text": code(&f.name), "variants": variants })
-    }).collect();
+    let categories: Vec<Json> = (0..base.len())
+        .filter(|&slot| base[slot].kind == FeatureKind::Categorical)
+        .map(|slot| {
+            let variants = plan.variants[slot].iter().zip(&enumerators[slot]);
+            let variants: Vec<Json> = variants
+                .map(|(text, name)| {
+                    json!({ "name": name, "string": string(text), "bytes": text.len(),
+                            "text": code(text), "code": plan.code(text) })
+                })
+                .collect();
+            json!({ "identifier": features[slot], "upper": features[slot].to_ascii_uppercase(),
+                    "text": code(&base[slot].name), "variants": variants })
+        })
+        .collect();
     let mut choices = Namer::new(Case::Snake, "");
     let choices: Vec<String> =
         model.choices.iter().map(|c| choices.give(c, "choice").to_ascii_uppercase()).collect();

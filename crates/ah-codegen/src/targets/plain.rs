@@ -21,6 +21,8 @@ pub struct Language<'a> {
     pub logged: &'a dyn Fn(usize) -> String,
     /// `value <= threshold` for the feature in this slot.
     pub at_most: &'a dyn Fn(usize, f64) -> String,
+    /// The category of this name, beside the feature in this slot.
+    pub category: &'a dyn Fn(usize, &str) -> String,
     /// A string literal.
     pub string: &'a dyn Fn(&str) -> String,
 }
@@ -160,7 +162,6 @@ fn type_name(ty: Type) -> &'static str {
 }
 
 fn branches(plan: &Plan<'_>, language: &Language<'_>, events: &[(usize, Event<'_>)]) -> Vec<Json> {
-    let words = &language.words;
     let name = |slot: usize| language.features[slot].as_str();
     let call = |arguments: &[Argument]| arguments.iter().map(|a| name(a.slot)).collect::<Vec<_>>();
     events
@@ -196,14 +197,14 @@ fn branches(plan: &Plan<'_>, language: &Language<'_>, events: &[(usize, Event<'_
                         "all_seen": all,
                         "saw_true": seen.iter().any(|s| s == "True"),
                         "saw_false": seen.iter().any(|s| s == "False"),
-                        "seen": seen.iter().map(|c| (words.text)(c)).collect::<Vec<_>>(),
+                        "seen": seen.iter().map(|c| (language.category)(*slot, c)).collect::<Vec<_>>(),
                     })
                 }
                 Event::If(condition, chained) => {
                     let condition = match condition {
                         Condition::AtMost(slot, threshold) => (language.at_most)(*slot, *threshold),
                         Condition::Is(slot, category) => {
-                            format!("{} == {}", name(*slot), (words.text)(category))
+                            format!("{} == {}", name(*slot), (language.category)(*slot, category))
                         }
                         Condition::Holds(slot) => name(*slot).to_owned(),
                     };

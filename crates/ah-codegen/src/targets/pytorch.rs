@@ -54,6 +54,7 @@ pub(super) fn view(model: &Model) -> Result<View, CodegenError> {
         features: &features,
         logged: &logged,
         at_most: &|slot, threshold| format!("{} <= {}", features[slot], number(threshold)),
+        category: &|_, category| string(category),
         string: &string,
     };
     let class = single(&model.heuristic, Case::Camel, "Heuristic", RESERVED_TYPES);

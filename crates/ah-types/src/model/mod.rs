@@ -372,10 +372,19 @@ pub struct LoggedRow<'a, R: ?Sized> {
     values: &'a R,
 }
 
+impl<R: Row + ?Sized> LoggedRow<'_, R> {
+    fn is_categorical(&self, slot: usize) -> bool {
+        let feature = self.model.features.base().features().get(slot);
+        feature.is_some_and(|f| f.kind == FeatureKind::Categorical)
+    }
+}
+
+/// A value of the other kind is undefined.
 impl<R: Row + ?Sized> Row for LoggedRow<'_, R> {
     #[inline]
     fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
-        self.values.scalar(slot)
+        let is_number = |value: &Scalar<'_>| matches!(value, Scalar::Number(_));
+        self.values.scalar(slot).filter(|value| is_number(value) != self.is_categorical(slot))
     }
 
     #[inline]
@@ -385,7 +394,7 @@ impl<R: Row + ?Sized> Row for LoggedRow<'_, R> {
 
     #[inline]
     fn category(&self, slot: usize) -> Option<&str> {
-        self.values.category(slot)
+        self.values.category(slot).filter(|_| self.is_categorical(slot))
     }
 
     fn tells_apart(&self, category: &str) -> bool {

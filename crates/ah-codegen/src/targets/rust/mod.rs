@@ -92,6 +92,7 @@ pub(super) fn view(model: &Model, out: &Path, runtime_path: Option<&Path>) -> Re
     let device = device(model.device.as_ref());
     let values = json!({
         "generator": concat!("ah-codegen ", env!("CARGO_PKG_VERSION")),
+        "version": env!("CARGO_PKG_VERSION"),
         "crate": place,
         "features": features,
         "categorical": categorical,

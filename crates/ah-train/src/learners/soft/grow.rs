@@ -183,8 +183,11 @@ mod tests {
         (presets, 1_usize..4, 1_usize..7).prop_map(|(p, leaf, depth)| Soft::preset(p, depth, leaf))
     }
 
+    /// The measured (choice, log slowdown) of an input, and how much it counts.
+    type Cells = (Vec<(u32, f64)>, u32);
+
     /// Features with ties, and for each input some of the choices with their log slowdowns.
-    fn data() -> impl Strategy<Value = (Vec<Vec<f64>>, usize, Vec<(Vec<(u32, f64)>, u32)>)> {
+    fn data() -> impl Strategy<Value = (Vec<Vec<f64>>, usize, Vec<Cells>)> {
         (2_usize..60, 1_usize..20).prop_flat_map(|(rows, choices)| {
             let column = (1_u32..40)
                 .prop_flat_map(move |levels| prop::collection::vec((0..levels).prop_map(f64::from), rows));

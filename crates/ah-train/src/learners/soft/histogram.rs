@@ -9,7 +9,7 @@ use super::lanes::{Block, Lanes, Many, Run, Sums, add};
 use super::subtree::Fit;
 
 /// Rows that are counted for one column after the other: their sums' entries stay in the cache.
-const CHUNK: usize = 1024;
+const CHUNK: usize = 256;
 /// Columns that are counted at the same time: a sum of few bins would wait for its own last value.
 const TOGETHER: usize = 4;
 /// Below this many rows × columns one thread is faster.

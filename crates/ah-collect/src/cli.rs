@@ -45,7 +45,7 @@ pub struct Cli {
     /// Inputs that the log is to hold at the end [default: 1000, or no limit with --max-seconds]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     num_samples: Option<u64>,
-    /// Rows that each choice gets on each input, each the median of its share of the samples
+    /// Rows that each choice gets on each input, each from its share of the samples
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     num_reps: Option<u32>,
     /// Begin no input after this many seconds

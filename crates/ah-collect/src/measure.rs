@@ -173,3 +173,14 @@ fn runs_a_sample(min_sample_ms: f64, run_ms: f64) -> u32 {
     let runs = (min_sample_ms / run_ms).ceil().clamp(1.0, f64::from(MAX_RUNS)) as u32;
     runs
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_ends_where_the_budget_does() {
+        assert_eq!([0.01, 30.0, 40.0, 60.0, 900.0].map(|ms| within(100.0, ms, 3)), [3, 3, 2, 1, 1]);
+        assert_eq!(within(100.0, 0.01, 0), 1);
+    }
+}

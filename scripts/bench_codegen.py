@@ -1,22 +1,32 @@
 #!/usr/bin/env python3
-"""Latency of generated code on the contexts of a log.
+"""Latency of generated code on the contexts of a log, beside other generators for the same tree.
 
+    pip install m2cgen==0.10.0 tl2cgen==1.0.0 treelite==4.8.1 scikit-learn==1.9.1 torch==2.11.0
     scripts/bench_codegen.py MODEL LOG [WORK_FOLDER]
 
-The Rust crate and the C header are generated and built; each decides all distinct contexts of the
-log in turn, features and precondition included. Prints nanoseconds a decision: the median of 101 rounds.
+Ours decides from the logged values: derived features and precondition included. m2cgen and tl2cgen
+know neither, so they are given a tree of one output (the number of the leaf) and the values of its
+features, computed before; all must end in the same leaves. PyTorch's own heuristic for the
+optimization is called as PyTorch calls it. Each decides all distinct contexts of the log in turn.
+Prints nanoseconds a decision: the median of the rounds, and the least. What is not installed is passed over.
 """
 
 import csv
 import gzip
+import importlib.util
 import json
 import os
 import pathlib
 import re
+import statistics
+import struct
 import subprocess
 import sys
+import time
+import types
 
-ROUNDS = 101
+ROUNDS = 301
+C_FLAGS = ["gcc", "-O3"]
 
 
 def contexts(model, log):
@@ -30,7 +40,7 @@ def contexts(model, log):
     return list(seen)
 
 
-def rust(work, crate, model, rows):
+def rust(work, crate, rows):
     fields = re.search(r"pub struct Context \{(.*?)\n\}", (crate / "src/context.rs").read_text(), re.S)[1]
     fields = re.findall(r"pub (\w+): (\w+)", fields)
     name = crate.name
@@ -43,60 +53,261 @@ def rust(work, crate, model, rows):
     (project / "src/main.rs").write_text(
         f"""use std::hint::black_box;
 use std::time::Instant;
-fn median(contexts: &[{name}::Context], f: impl Fn(&{name}::Context) -> usize) -> f64 {{
+fn times(contexts: &[{name}::Context], f: impl Fn(&{name}::Context) -> usize) {{
     let mut times: Vec<f64> = (0..{ROUNDS}).map(|_| {{
         let begin = Instant::now();
         for c in contexts {{ black_box(f(black_box(c))); }}
         begin.elapsed().as_nanos() as f64 / contexts.len() as f64
     }}).collect();
     times.sort_by(f64::total_cmp);
-    times[{ROUNDS} / 2]
+    print!("{{:.2}} {{:.2}} ", times[{ROUNDS} / 2], times[0]);
 }}
 fn main() {{
     let text = std::fs::read_to_string(std::env::args().nth(1).unwrap()).unwrap();
     let contexts: Vec<_> = text.lines().map(|l| {{ let v: Vec<&str> = l.split('\\t').collect(); {name}::Context {{ {reads} }} }}).collect();
-    println!("{{:.2}} {{:.2}}", median(&contexts, |c| {name}::choose(c).map_or(999, |c| c as usize)), median(&contexts, |c| {name}::ranked(c).len()));
+    times(&contexts, |c| {name}::choose(c).map_or(999, |c| c as usize));
+    times(&contexts, |c| {name}::ranked(c).len());
 }}
 """
     )
     subprocess.run(["cargo", "build", "--release", "--quiet", "--offline"], cwd=project, check=True)
-    program = project / "target/release/latency"
-    return subprocess.check_output([program, rows], text=True).split()
+    return lambda: subprocess.check_output([project / "target/release/latency", rows], text=True).split()
 
 
-def c(work, header, model, rows):
-    text = header.read_text()
+C_TIMING = f"""
+#define _POSIX_C_SOURCE 199309L
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+static double now(void) {{ struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1e9 + t.tv_nsec; }}
+static int order(const void *a, const void *b) {{ double x = *(const double *)a, y = *(const double *)b; return (x > y) - (x < y); }}
+#define TIMES(COUNT, CALL) do {{ static double times[{ROUNDS}]; int r; size_t i; \\
+    for (r = 0; r < {ROUNDS}; ++r) {{ double begin = now(); for (i = 0; i < (COUNT); ++i) {{ CALL; }} times[r] = (now() - begin) / (COUNT); }} \\
+    qsort(times, {ROUNDS}, sizeof *times, order); printf("%.2f %.2f ", times[{ROUNDS} / 2], times[0]); }} while (0)
+"""
+
+
+def c(work, header, votes, rows):
     prefix = header.stem
-    fields = re.search(r"typedef struct \{(.*?)\n\} " + prefix + "_context;", text, re.S)[1]
+    fields = re.search(r"typedef struct \{(.*?)\n\} " + prefix + "_context;", header.read_text(), re.S)[1]
     fields = re.findall(r"(int64_t|double|int) (\w+);", fields)
     reads = []
     for kind, name in fields:
         value = {"int64_t": "strtoll(f, 0, 10)", "double": "strtod(f, 0)", "int": f"{prefix}_{name}_is(f, strlen(f))"}[kind]
         reads.append(f"c->{name} = {value}; f += strlen(f) + 1;")
+    ranked = f"sink = {prefix}_ranked(&contexts[i], ranking)" if votes else f"size_t k; {prefix}_ranked(&contexts[i], &k); sink = k"
     source = work / "latency.c"
     source.write_text(
-        f"""#define _POSIX_C_SOURCE 199309L
+        f"""{C_TIMING}
 #include "{header.resolve()}"
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 static {prefix}_context contexts[1 << 16];
-static double now(void) {{ struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1e9 + t.tv_nsec; }}
-static int order(const void *a, const void *b) {{ double x = *(const double *)a, y = *(const double *)b; return (x > y) - (x < y); }}
 int main(int n, char **v) {{
-    static char line[1 << 16]; static double times[{ROUNDS}]; volatile size_t sink; int count = 0, i, r, way; FILE *in = fopen(v[1], "r"); (void)n;
+    static char line[1 << 16]; static {prefix}_ranked_choice ranking[{prefix.upper()}_CHOICES]; volatile size_t sink; size_t count = 0; FILE *in = fopen(v[1], "r"); (void)n; (void)ranking;
     while (fgets(line, sizeof line, in)) {{ {prefix}_context *c = &contexts[count++]; char *f = line, *p; for (p = line; *p; ++p) if (*p == '\\t' || *p == '\\n') *p = 0; {" ".join(reads)} }}
-    for (way = 0; way < 2; ++way) {{
-        for (r = 0; r < {ROUNDS}; ++r) {{ double begin = now(); for (i = 0; i < count; ++i) {{ if (way == 0) sink = (size_t){prefix}_choose(&contexts[i]); else {{ size_t k; {prefix}_ranked(&contexts[i], &k); sink = k; }} }} times[r] = (now() - begin) / count; }}
-        qsort(times, {ROUNDS}, sizeof *times, order); printf("%.2f ", times[{ROUNDS} / 2]);
-    }}
+    TIMES(count, sink = (size_t){prefix}_choose(&contexts[i]));
+    TIMES(count, {ranked});
     (void)sink; return 0;
 }}
 """
     )
     program = work / "latency-c"
-    subprocess.run(["gcc", "-O3", source, "-o", program, "-lm"], check=True)
-    return subprocess.check_output([program, rows], text=True).split()
+    subprocess.run([*C_FLAGS, source, "-o", program, "-lm"], check=True)
+    return lambda: subprocess.check_output([program, rows], text=True).split()
+
+
+class Peers:
+    """The model's one tree over columns of numbers, as other generators take it."""
+
+    def __init__(self, work, artifact, model, found):
+        self.work, self.nodes = work, model["trees"][0]["nodes"]
+        self.columns = sorted({self.column(n) for n in self.nodes if "left" in n}, key=str)
+        self.leaf = {}
+        for at, node in enumerate(self.nodes):
+            if "left" not in node:
+                self.leaf[at] = len(self.leaf)
+        values = derived_values(artifact, model, found)
+        self.rows = [[self.value(row, *column) for column in self.columns] for row in values]
+        self.expected = [self.end(row) for row in self.rows]
+
+    @staticmethod
+    def column(node):
+        return (node["feature"], node.get("category"))
+
+    @staticmethod
+    def value(row, feature, category):
+        return float(row[feature]) if category is None else float(str(row[feature]) == category)
+
+    def split(self, node):
+        """Column and threshold: a category is 1 where it is the one asked for, and goes right."""
+        return self.columns.index(self.column(node)), node.get("threshold", 0.5)
+
+    def end(self, row):
+        at = 0
+        while "left" in self.nodes[at]:
+            column, threshold = self.split(self.nodes[at])
+            at = self.nodes[at]["left" if row[column] <= threshold else "right"]
+        return self.leaf[at]
+
+    def time(self, source, call, declare, fill):
+        """Builds a program around generated C; it must find the same leaves."""
+        data = self.work / "columns.bin"
+        data.write_bytes(b"".join(struct.pack(f"{len(r)}d", *r) for r in self.rows))
+        count, width = len(self.rows), len(self.columns)
+        main = self.work / "peer.c"
+        main.write_text(
+            f"""{C_TIMING}
+{declare}
+static double rows[{count}][{width}];
+int main(int n, char **v) {{
+    volatile double sink; size_t i, j; FILE *in = fopen(v[1], "rb"); (void)n;
+    if (fread(rows, sizeof rows, 1, in) != 1) return 1;
+    {fill}
+    for (i = 0; i < {count}; ++i) fprintf(stderr, "%.0f\\n", {call});
+    TIMES({count}, sink = {call});
+    (void)sink; (void)j; return 0;
+}}
+""".replace("COUNT_", str(count)).replace("WIDTH_", str(width))
+        )
+        program = self.work / (pathlib.Path(source).parent.name + "-program")
+        subprocess.run([*C_FLAGS, main, source, "-o", program, "-lm"], check=True)
+
+        def run():
+            done = subprocess.run([program, data], check=True, capture_output=True, text=True)
+            if [int(x) for x in done.stderr.split()] != self.expected:
+                sys.exit(f"error: {source}: other leaves than the model's")
+            return [*done.stdout.split(), "-", "-"]
+
+        return run
+
+    def m2cgen(self):
+        import m2cgen
+        import numpy
+        from sklearn.tree import DecisionTreeRegressor
+
+        order = self.nodes
+        column = lambda key, other: numpy.array([n[key] if "left" in n else other for n in order])
+        split = [self.split(n) if "left" in n else (-2, -2.0) for n in order]
+        tree = DecisionTreeRegressor().fit(numpy.zeros((2, len(self.columns))), [0, 1])
+        tree.tree_ = types.SimpleNamespace(
+            children_left=column("left", -1),
+            children_right=column("right", -1),
+            feature=numpy.array([s[0] for s in split]),
+            threshold=numpy.array([s[1] for s in split], dtype=float),
+            value=numpy.array([[[float(self.leaf.get(i, 0))]] for i in range(len(order))]),
+        )
+        folder = self.work / "m2cgen"
+        folder.mkdir(exist_ok=True)
+        # It prints f64 in full.
+        (folder / "score.c").write_text(m2cgen.export_to_c(tree))
+        return self.time(folder / "score.c", "score(rows[i])", "double score(double *);", "")
+
+    def tl2cgen(self):
+        import tl2cgen
+        from treelite.model_builder import Metadata, ModelBuilder, PostProcessorFunc, TreeAnnotation
+
+        builder = ModelBuilder(
+            threshold_type="float64",
+            leaf_output_type="float64",
+            metadata=Metadata(
+                num_feature=len(self.columns),
+                task_type="kRegressor",
+                average_tree_output=False,
+                num_target=1,
+                num_class=[1],
+                leaf_vector_shape=(1, 1),
+            ),
+            tree_annotation=TreeAnnotation(num_tree=1, target_id=[0], class_id=[0]),
+            postprocessor=PostProcessorFunc(name="identity"),
+            base_scores=[0.0],
+        )
+        builder.start_tree()
+        for at, node in enumerate(self.nodes):
+            builder.start_node(at)
+            if "left" in node:
+                column, threshold = self.split(node)
+                builder.numerical_test(
+                    feature_id=column, threshold=threshold, default_left=True, opname="<=",
+                    left_child_key=node["left"], right_child_key=node["right"],
+                )
+            else:
+                builder.leaf(float(self.leaf[at]))
+            builder.end_node()
+        builder.end_tree()
+        folder = self.work / "tl2cgen"
+        tl2cgen.generate_c_code(builder.commit(), folder, {"parallel_comp": 0})
+        declare = f'#include "{(folder / "header.h").resolve()}"\nstatic union Entry entries[COUNT_][WIDTH_];\nstatic double leaf(union Entry *e) {{ double x = 0; predict(e, 1, &x); return x; }}'
+        fill = "for (i = 0; i < COUNT_; ++i) for (j = 0; j < WIDTH_; ++j) entries[i][j].fvalue = rows[i][j];"
+        return self.time(folder / "main.c", "leaf(entries[i])", declare, fill)
+
+
+def stand_ins():
+    """The artifact imports PyTorch; where there is none, names suffice to compute features."""
+    if importlib.util.find_spec("torch"):
+        return
+    for name in ("torch", "torch._inductor", "torch._inductor.autoheuristic"):
+        sys.modules[name] = types.ModuleType(name)
+    for name in ("autoheuristic_utils", "learnedheuristic_interface"):
+        module = types.ModuleType(f"torch._inductor.autoheuristic.{name}")
+        for word in ("AHContext", "AHMetadata", "Choice", "LearnedHeuristicDecision"):
+            setattr(module, word, object)
+        sys.modules[module.__name__] = module
+
+
+def derived_values(path, model, found):
+    """All features of each context: the artifact's own functions compute the derived ones."""
+    stand_ins()
+    spec = importlib.util.spec_from_file_location("artifact", path)
+    artifact = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(artifact)
+    functions = re.findall(r"^# `(.*?)`: .*\ndef _feature_(\w+)\(context(.*?)\):", path.read_text(), re.M)
+    rows = []
+    for row in found:
+        values = {}
+        for feature, text in zip(model["features"], row):
+            values[feature["name"]] = text if feature["kind"] == "categorical" else float(text)
+        context = types.SimpleNamespace(get_value=values.__getitem__)
+        known = {}
+        for name, identifier, parameters in functions:
+            arguments = [known[p] for p in re.findall(r"\w+", parameters)]
+            known[identifier] = values[name] = getattr(artifact, f"_feature_{identifier}")(context, *arguments)
+        rows.append(values)
+    return rows
+
+
+def pytorch(model, found):
+    """PyTorch's own heuristic: the context is there, derived features are built and applied."""
+    import torch._inductor.autoheuristic.autoheuristic_utils as utils
+    from torch._inductor.autoheuristic.learned_heuristic_controller import LearnedHeuristicController
+
+    optimization = model["optimization"]
+    operations = getattr(utils, f"{optimization}_operations")
+    metadata = utils.AHMetadata(model["shared_memory"], tuple(model["device_capa"]), model["choices"], optimization)
+
+    def context(row):
+        built = utils.AHContext()
+        for feature, text in zip(model["features"], row):
+            categorical = feature["kind"] == "categorical"
+            value = {"True": True, "False": False}.get(text, text) if categorical else int(float(text))
+            built.add_feature(feature["name"], value, is_categorical=categorical)
+        return built
+
+    def decide(built):
+        built.apply_operations(operations())
+        return LearnedHeuristicController(metadata, built).get_decision()
+
+    decide(context(found[0]))
+    heuristics = LearnedHeuristicController(metadata, context(found[0])).get_heuristics(optimization)
+    if not any(h.check_precondition(metadata, context(found[0])) for h in heuristics):
+        raise ImportError("it has no heuristic for this device")
+    times = []
+    for _ in range(5):
+        built = [context(row) for row in found]
+        begin = time.perf_counter_ns()
+        for one in built:
+            decide(one)
+        times.append((time.perf_counter_ns() - begin) / len(found))
+    return [f"{statistics.median(times):.0f}", f"{min(times):.0f}", "-", "-"]
 
 
 def main():
@@ -106,14 +317,34 @@ def main():
     codegen = os.environ.get("AH_CODEGEN", "target/release/ah-codegen")
     subprocess.run([codegen, sys.argv[1], "--target", "rust,c,pytorch", "--out", work / "generated"], check=True)
     (crate,) = (p for p in (work / "generated").iterdir() if p.is_dir())
+    (artifact,) = (work / "generated").glob("_*.py")
+    header = work / "generated" / f"{crate.name}.h"
     rows = work / "contexts.tsv"
     found = contexts(model, sys.argv[2])
     rows.write_text("".join("\t".join(r) + "\n" for r in found))
-    leaves = sum("ranking" in n for n in model["trees"][0]["nodes"])
-    print(f"{len(found)} distinct contexts, {leaves} leaves; nanoseconds a decision, median of {ROUNDS} rounds")
+    votes = len(model["trees"]) > 1
+    leaves = sum("ranking" in n for t in model["trees"] for n in t["nodes"])
+
+    ways = [("Rust", lambda: rust(work, crate, rows)), ("C, gcc -O3", lambda: c(work, header, votes, rows))]
+    if not votes:
+        peers = Peers(work, artifact, model, found)
+        ways += [("m2cgen, gcc -O3 (features given)", peers.m2cgen), ("tl2cgen, gcc -O3 (features given)", peers.tl2cgen)]
+    ways.append(("PyTorch's own, CPython", lambda: lambda: pytorch(model, found)))
+    built = []
+    for name, way in ways:
+        try:
+            built.append((name, way()))
+        except ImportError as error:
+            print(f"passed over: {name}: {error}", file=sys.stderr)
+    print(f"{len(found)} distinct contexts, {leaves} leaves; nanoseconds a decision, median (least) of {ROUNDS} rounds")
     print("| code | choose | ranked |\n| --- | --- | --- |")
-    print("| Rust |", " | ".join(rust(work, crate, model, rows)), "|")
-    print("| C, gcc -O3 |", " | ".join(c(work, work / "generated" / f"{crate.name}.h", model, rows)), "|")
+    for name, run in built:
+        try:
+            median, least, ranked, ranked_least = run()
+        except ImportError as error:
+            print(f"passed over: {name}: {error}", file=sys.stderr)
+            continue
+        print(f"| {name} | {median} ({least}) | {ranked} ({ranked_least}) |")
 
 
 if __name__ == "__main__":

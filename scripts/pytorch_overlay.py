@@ -22,7 +22,8 @@ import sys
 import tempfile
 import time
 
-SHAPES = [(4095, 4097, 4095), (1023, 2049, 4097), (2047, 8191, 1025), (4096, 4096, 4096), (1031, 16384, 8192), (777, 5003, 2999)]
+# The learned heuristic of the H200 pads some and leaves others; of the aligned one PyTorch asks nobody.
+SHAPES = [(4095, 4097, 4095), (1023, 2049, 4097), (2047, 8191, 1025), (770, 770, 770), (1031, 16384, 8192), (4096, 4096, 4096)]
 
 
 def overlay(artifact):

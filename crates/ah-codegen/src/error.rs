@@ -24,11 +24,6 @@ pub enum CodegenError {
         /// Why.
         source: io::Error,
     },
-    /// The model has several trees that vote.
-    #[error(
-        "expected a model of one tree, found {0} trees that vote; no target has them yet: ask the model file through ah-runtime, or learn with --trees 1"
-    )]
-    Ensemble(usize),
     /// A template is malformed.
     #[error("template: {0}")]
     Template(String),
@@ -52,7 +47,7 @@ impl CodegenError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Model(e) => e.exit_code(),
-            Self::Invalid(_) | Self::Ensemble(_) | Self::Template(_) => exit::BAD_INPUT,
+            Self::Invalid(_) | Self::Template(_) => exit::BAD_INPUT,
             Self::Io { .. } | Self::NotUnicode { .. } | Self::Taken { .. } => exit::IO,
         }
     }

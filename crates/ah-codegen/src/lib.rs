@@ -1,7 +1,7 @@
 //! Turns a learned model into source code.
 //!
 //! [`generate`] is the whole way: a checked [`Model`] is lowered to a plan that knows no language
-//! (`lower.rs`: which features are needed where, the tree as branches or a table), a
+//! (`lower/`: which features are needed where, each tree as branches or a table), a
 //! [`Target`] turns the plan into what its templates print (`targets/`, `templates/`), and the
 //! files are written beside their place and swapped in as a whole (`write.rs`).
 //!
@@ -81,9 +81,6 @@ pub struct Request<'a> {
 pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     // The generator trusts nothing: a model that was not read from a file is checked here.
     request.model.validate().map_err(CodegenError::Invalid)?;
-    if request.model.trees.len() > 1 {
-        return Err(CodegenError::Ensemble(request.model.trees.len()));
-    }
     let templates = render::Templates::new(request.templates)?;
     let mut report = Report { mode: request.mode, generated: Vec::new() };
     for &target in request.targets {

@@ -26,10 +26,10 @@ pub struct Namer {
 
 impl Namer {
     /// `reserved` are the identifiers that must not be handed out: the target's keywords and what
-    /// its templates use themselves.
+    /// its templates use themselves, separated by spaces.
     #[must_use]
-    pub fn new(case: Case, reserved: &[&str]) -> Self {
-        Self { case, taken: reserved.iter().map(|&s| s.to_owned()).collect() }
+    pub fn new(case: Case, reserved: &str) -> Self {
+        Self { case, taken: reserved.split_ascii_whitespace().map(str::to_owned).collect() }
     }
 
     /// An identifier for `name`; `stem` stands in for a name without letters and digits, and
@@ -61,7 +61,7 @@ impl Namer {
 
 /// A name as one identifier, where collisions cannot be: a crate, a file, a class.
 #[must_use]
-pub fn single(name: &str, case: Case, stem: &str, reserved: &[&str]) -> String {
+pub fn single(name: &str, case: Case, stem: &str, reserved: &str) -> String {
     Namer::new(case, reserved).give(name, stem)
 }
 
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn identifiers_say_what_they_can() {
-        let snake = |name| Namer::new(Case::Snake, &["type", "row"]).give(name, "feature");
+        let snake = |name| Namer::new(Case::Snake, "type row").give(name, "feature");
         assert_eq!(snake("mat1_stride_0"), "mat1_stride_0");
         assert_eq!(snake("k/(m*n)"), "k_over_m_times_n");
         assert_eq!(snake("1LEQmLEQ16"), "feature_1leqm_leq16");
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(snake("type"), "type_2");
         assert_eq!(snake("мама"), "feature");
         assert_eq!(snake(""), "feature");
-        let camel = |name| Namer::new(Case::Camel, &["Self", "Other"]).give(name, "Choice");
+        let camel = |name| Namer::new(Case::Camel, "Self Other").give(name, "Choice");
         assert_eq!(camel("type=triton_BLOCK-M=16_BLOCK-K=64"), "TypeTritonBlockM16BlockK64");
         assert_eq!(camel("torch.bfloat16"), "TorchBfloat16");
         assert_eq!(camel("self"), "Self2");
@@ -154,10 +154,10 @@ mod tests {
 
     #[test]
     fn names_that_read_alike_get_numbers() {
-        let mut namer = Namer::new(Case::Snake, &[]);
+        let mut namer = Namer::new(Case::Snake, "");
         let given: Vec<String> = ["a-b", "a_b", "a b", "a_b_2"].map(|n| namer.give(n, "feature")).into();
         assert_eq!(given, ["a_b", "a_b_2", "a_b_3", "a_b_2_2"]);
-        let mut namer = Namer::new(Case::Camel, &[]);
+        let mut namer = Namer::new(Case::Camel, "");
         let long = "x".repeat(10_000);
         let given: Vec<String> = (0..3).map(|_| namer.give(&long, "Choice")).collect();
         assert!(given.iter().all(|g| g.len() <= LONGEST + 2), "{given:?}");

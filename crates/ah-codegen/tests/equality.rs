@@ -6,9 +6,11 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
 use ah_codegen::{Mode, Request, Target, generate};
-use ah_types::{Decision, FeatureKind, Model, Value};
+use ah_types::{Decision, FeatureKind, Model, Node, Value};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -20,6 +22,13 @@ struct Case {
 
 fn case(rng: &mut Pcg64, model: Model, contexts: &[Vec<Value>]) -> Case {
     let (mut input, mut expected) = (String::new(), Vec::new());
+    // A ranking is told also where a leaf declines.
+    let mut telling = model.clone();
+    for node in telling.trees.iter_mut().flat_map(|tree| &mut tree.nodes) {
+        if let Node::Leaf(leaf) = node {
+            leaf.unsure = None;
+        }
+    }
     for values in contexts {
         for (value, feature) in values.iter().zip(model.features.base().features()) {
             match value {
@@ -40,8 +49,8 @@ fn case(rng: &mut Pcg64, model: Model, contexts: &[Vec<Value>]) -> Case {
             Decision::Unsure(_) => "-".to_owned(),
         };
         let mut ranking = String::new();
-        if let Ok(leaf) = model.leaf(values) {
-            for r in &leaf.ranking {
+        if let Ok(ranked) = telling.ranking(values) {
+            for (r, _) in ranked {
                 write!(ranking, "{}:{:016x},", r.choice.index(), r.probability.to_bits()).unwrap();
             }
         }
@@ -52,8 +61,10 @@ fn case(rng: &mut Pcg64, model: Model, contexts: &[Vec<Value>]) -> Case {
     Case { model, input, expected }
 }
 
-/// Models of all depths, and the number of contexts of each.
+/// Models of all depths. `AH_CASES=N` makes N times as many, and others.
 fn cases(seed: u64, count: usize) -> Vec<Case> {
+    let times = std::env::var("AH_CASES").map_or(1, |n| n.parse().expect("AH_CASES is a number"));
+    let (seed, count) = (seed + 1000 * (times as u64 - 1), count * times);
     let mut rng = Pcg64::seed_from_u64(seed);
     (0..count)
         .map(|i| {
@@ -88,8 +99,15 @@ fn compare(case: &Case, got: &[String], what: &str) {
 }
 
 fn emit(model: &Model, target: Target, out: &Path, templates: Option<&Path>) -> PathBuf {
-    let request =
-        Request { model, targets: &[target], out, mode: Mode::Write, templates, runtime_path: None };
+    let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ah-runtime");
+    let request = Request {
+        model,
+        targets: &[target],
+        out,
+        mode: Mode::Write,
+        templates,
+        runtime_path: Some(&runtime),
+    };
     generate(&request).unwrap().generated[0].place.clone()
 }
 
@@ -103,23 +121,69 @@ fn total(cases: &[Case]) -> String {
     )
 }
 
-/// Models learned from published logs, where `AH_MODELS` names a folder with some.
+/// Learned models: those of `generated/`, and some from the published logs where they are at hand; or
+/// those of the folder that `AH_MODELS` names (`scripts/check_equality.sh` learns many).
 fn learned() -> Vec<Case> {
-    let Some(folder) = std::env::var_os("AH_MODELS") else {
-        println!("skipped the learned models: AH_MODELS names no folder with model files");
-        return Vec::new();
-    };
+    static PATHS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        if let Some(folder) = std::env::var_os("AH_MODELS") {
+            return models_in(Path::new(&folder));
+        }
+        let mut paths = models_in(&root.join("generated"));
+        // Beside the checkout, or beside that of which this is a worktree.
+        let places = [root.join("../shared/data"), root.join("../../shared/data")];
+        paths.extend(learn(places.iter().find(|p| p.exists()).unwrap_or(&places[0])));
+        paths
+    });
+    assert!(!PATHS.is_empty());
     let mut rng = Pcg64::seed_from_u64(7);
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
-    paths.retain(|p| p.extension().is_some_and(|e| e == "json"));
-    paths.sort();
     let read = |(i, path): (usize, &PathBuf)| {
         let mut model = Model::read(path).unwrap();
         model.heuristic = format!("Learned{i}");
         let contexts = plausible(&mut rng, &model);
         case(&mut rng, model, &contexts)
     };
-    paths.iter().enumerate().map(read).collect()
+    PATHS.iter().enumerate().map(read).collect()
+}
+
+fn models_in(folder: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    paths.retain(|p| p.extension().is_some_and(|e| e == "json"));
+    paths.sort();
+    paths
+}
+
+/// A plain tree, a vote and a regression tree from published logs. No test of a library may link
+/// what learns, so that is run.
+fn learn(logs: &Path) -> Vec<PathBuf> {
+    if !logs.exists() {
+        println!("skipped the models of published logs: {} is not there", logs.display());
+        return Vec::new();
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("learned");
+    std::fs::create_dir_all(&folder).unwrap();
+    let program = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("ah-train");
+    if !program.exists() {
+        let build = ["build", "--quiet", "-p", "ah-train", "--bin", "ah-train"];
+        assert!(Command::new(env!("CARGO")).args(build).status().unwrap().success());
+    }
+    let fixed = ["--max-depth", "8", "--min-samples-leaf", "5", "--max-risk", "none", "--no-codegen"];
+    let runs: [(&str, &[&str]); 5] = [
+        ("mixedmm_h100", &["--learner", "soft"]),
+        ("mixedmm_h100", &["--learner", "soft", "--trees", "3"]),
+        ("mixedmm_a100", &["--learner", "regression"]),
+        ("pad_mm_a100", &["--learner", "linfa"]),
+        ("mm_a100", &["--learner", "soft", "--ranking", "10"]),
+    ];
+    let learn = |(i, (log, arguments)): (usize, &(&str, &[&str]))| {
+        let path = folder.join(format!("{i}.json"));
+        let mut command = Command::new(&program);
+        command.arg(logs.join(format!("{log}.txt.gz"))).args(["--heuristic-name", log]).args(fixed);
+        command.args(*arguments).arg("--model").arg(&path).stdout(Stdio::null()).stderr(Stdio::null());
+        assert!(command.status().unwrap().success(), "{command:?}");
+        path
+    };
+    runs.iter().enumerate().map(learn).collect()
 }
 
 /// Random contexts whose numbers lie around the thresholds of their own features.
@@ -148,39 +212,54 @@ fn plausible(rng: &mut Pcg64, model: &Model) -> Vec<Vec<Value>> {
 fn rust_decides_as_the_model_does() {
     let mut cases = cases(1, 12);
     cases.extend(learned());
+    rust(&cases, &[]);
+    println!("rust: {}", total(&cases));
+}
+
+/// Builds the crates and compares; `profile` are the words for Cargo.
+fn rust(cases: &[Case], profile: &[&str]) -> Duration {
     let folder = tempfile::tempdir().unwrap();
     let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/templates");
     let mut manifest = "[workspace]\nresolver = \"3\"\nmembers = [\n".to_owned();
     let mut names = Vec::new();
-    for case in &cases {
+    for case in cases {
         let place = emit(&case.model, Target::Rust, folder.path(), Some(&templates));
         let name = place.file_name().unwrap().to_str().unwrap().to_owned();
         // Here, and only here, the crates share one workspace, so that one build makes them all.
         let path = place.join("Cargo.toml");
         let text = std::fs::read_to_string(&path).unwrap().replace("[workspace]\n", "");
-        let text = format!("{text}\n[[bin]]\nname = \"{name}-driver\"\npath = \"src/bin/driver.rs\"\n");
+        let text = format!(
+            "{text}\n[[bin]]\nname = \"{name}-driver\"\npath = \"src/bin/driver.rs\"\nrequired-features = [\"runtime\"]\n"
+        );
+        case.model.write(&folder.path().join(format!("{name}.json"))).unwrap();
         std::fs::write(path, text).unwrap();
         writeln!(manifest, "    \"{name}\",").unwrap();
         names.push(name);
     }
     manifest.push_str("]\n");
     std::fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
+    // Kept, so that ah-runtime is built once.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("crates");
     let cargo = |arguments: &[&str]| {
         let status = Command::new(env!("CARGO"))
             .args(arguments)
             .current_dir(folder.path())
-            .env("CARGO_TARGET_DIR", folder.path().join("target"))
+            .env("CARGO_TARGET_DIR", &target)
             .env_remove("RUSTFLAGS")
             .status()
             .unwrap();
         assert!(status.success(), "cargo {arguments:?}");
     };
-    cargo(&["build", "--offline", "--quiet", "--workspace"]);
+    let begin = Instant::now();
+    cargo(&[&["build", "--offline", "--quiet", "--workspace", "--features", "runtime"], profile].concat());
+    let built = begin.elapsed();
+    let built_in = if profile.is_empty() { "debug" } else { "release" };
     for (case, name) in cases.iter().zip(&names) {
-        let program = folder.path().join("target/debug").join(format!("{name}-driver"));
-        compare(case, &run(&mut Command::new(program), &case.input, name), name);
+        let program = target.join(built_in).join(format!("{name}-driver"));
+        let mut driver = Command::new(program);
+        driver.arg(folder.path().join(format!("{name}.json")));
+        compare(case, &run(&mut driver, &case.input, name), name);
     }
-    println!("rust: {}", total(&cases));
     // What comes out is formatted, and clean by pedantic lints; the drivers are not part of it.
     for name in &names {
         std::fs::remove_dir_all(folder.path().join(name).join("src/bin")).unwrap();
@@ -189,7 +268,9 @@ fn rust_decides_as_the_model_does() {
         std::fs::write(&path, text.split("\n[[bin]]").next().unwrap()).unwrap();
     }
     cargo(&["fmt", "--all", "--check"]);
-    cargo(&["clippy", "--offline", "--quiet", "--workspace", "--", "-D", "warnings"]);
+    let lint = ["clippy", "--offline", "--quiet", "--workspace", "--keep-going", "--features", "runtime"];
+    cargo(&[&lint[..], &["--", "-D", "warnings"]].concat());
+    built
 }
 
 #[test]
@@ -216,6 +297,7 @@ fn pytorch_decides_as_the_model_does() {
 #[test]
 fn c_decides_as_the_model_does() {
     let mut cases = cases(3, 8);
+    let random = cases.len();
     cases.extend(learned());
     let folder = tempfile::tempdir().unwrap();
     let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/templates_c");
@@ -232,7 +314,9 @@ fn c_decides_as_the_model_does() {
             println!("skipped: there is no {compiler}, so the C headers were not compiled with it");
             continue;
         }
-        for case in &cases {
+        // The learned ones as C and as C++, with one compiler each.
+        let learned = ["-std=c99", "-std=c++17"].contains(&options[0]) && compiler.starts_with('g');
+        for case in if learned { &cases[..] } else { &cases[..random] } {
             let header = emit(&case.model, Target::C, folder.path(), None);
             let drivers = folder.path().join("drivers");
             let driver = emit(&case.model, Target::C, &drivers, Some(&templates));
@@ -250,6 +334,73 @@ fn c_decides_as_the_model_does() {
             assert!(status.success(), "{compiler} {options:?} {}", header.display());
             compare(case, &run(&mut Command::new(&program), &case.input, compiler), compiler);
         }
-        println!("{compiler} {}: {}", options.join(" "), total(&cases));
+        println!(
+            "{compiler} {}: {}",
+            options.join(" "),
+            total(&cases[..if learned { cases.len() } else { random }])
+        );
     }
 }
+
+/// From some size on a tree is a table, for compilers take minutes for thousands of branches.
+#[test]
+fn five_thousand_leaves_compile_in_seconds() {
+    let mut rng = Pcg64::seed_from_u64(5);
+    let model = models::model(&mut rng, "Large", 4, 40);
+    let model = models::with_leaves(&mut rng, model, 5000);
+    let contexts = models::contexts(&mut rng, &model, 1000);
+    let case = case(&mut rng, model, &contexts);
+    let rust = rust(std::slice::from_ref(&case), &["--release"]);
+
+    let folder = tempfile::tempdir().unwrap();
+    let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/templates_c");
+    emit(&case.model, Target::C, folder.path(), None);
+    let driver = emit(&case.model, Target::C, &folder.path().join("drivers"), Some(&templates));
+    let program = folder.path().join("program");
+    let begin = Instant::now();
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-std=c99", "-O2", "-x", "c"]).arg(&driver).args(["-x", "none", "-lm", "-o"]).arg(&program);
+    assert!(gcc.status().unwrap().success());
+    let c = begin.elapsed();
+    compare(&case, &run(&mut Command::new(&program), &case.input, "gcc"), "gcc");
+    println!("5000 leaves: cargo build --release {rust:.1?}, gcc -O2 {c:.1?}; {}", total(&[case]));
+    assert!(rust.as_secs() < 120 && c.as_secs() < 60, "minutes: {rust:?}, {c:?}");
+}
+
+/// The C headers on a GPU. Where there is no `nvcc`, the folder that it names holds all that another
+/// machine needs: `sh check.sh` there.
+#[test]
+fn cuda_decides_as_the_model_does() {
+    let mut cases = cases(4, 12);
+    cases.extend(learned());
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cuda");
+    let _ = std::fs::remove_dir_all(&folder);
+    let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/templates_cuda");
+    for case in &cases {
+        emit(&case.model, Target::C, &folder, None);
+        let driver = emit(&case.model, Target::C, &folder.join("drivers"), Some(&templates));
+        std::fs::write(driver.with_extension("input"), &case.input).unwrap();
+        std::fs::write(driver.with_extension("expected"), case.expected.join("\n") + "\n").unwrap();
+    }
+    std::fs::write(folder.join("check.sh"), CUDA_CHECK).unwrap();
+    if Command::new("nvcc").arg("--version").output().is_err() {
+        println!("skipped: there is no nvcc, so the headers were not run on a GPU; see {}", folder.display());
+        return;
+    }
+    assert!(Command::new("sh").arg("check.sh").current_dir(&folder).status().unwrap().success());
+    println!("cuda: {}", total(&cases));
+}
+
+const CUDA_CHECK: &str = r#"# Builds every header as CUDA, decides on the GPU, and compares with what the models say.
+cd "$(dirname "$0")/drivers" || exit 1
+check() {
+    nvcc -arch=native -std=c++17 -O2 -x cu "$1.h" -o "$1.program" &&
+        "./$1.program" < "$1.input" | sed 's/ *$//' > "$1.got" &&
+        sed 's/ *$//' "$1.expected" | cmp - "$1.got" && echo "$1: $(wc -l < "$1.got") contexts, 0 mismatches"
+}
+for header in *.h; do check "${header%.h}" & done > results 2> errors
+wait
+sort results
+cat errors >&2
+test "$(wc -l < results)" = "$(ls *.h | wc -l)"
+"#;

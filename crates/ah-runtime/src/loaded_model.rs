@@ -32,13 +32,14 @@ impl LoadedModel {
 
     /// The leaf of each tree where these values end.
     fn leaves(&self, values: &[Scalar<'_>]) -> Result<Leaves<'_>, Unsure> {
+        let logged = self.model.row(values);
         if let Some(precondition) = &self.model.precondition
-            && precondition.typed.eval_bool(values) != Some(true)
+            && precondition.typed.eval_bool(&logged) != Some(true)
         {
             return Err(Unsure::Precondition);
         }
         let (first, rest) = self.model.trees.split_first().ok_or(Unsure::NoneAllowed)?;
-        let row = self.model.features.row(values);
+        let row = self.model.features.row(&logged);
         let end =
             |tree: &'_ Tree| match tree.leaf_index(&row, |slot, category| self.model.knows(slot, category)) {
                 Ok(index) => Ok(index),

@@ -11,7 +11,7 @@ use crate::table::Table;
 
 /// The trees of a model: those of `fitted` with leaves made from `rows`, which it was learned from.
 ///
-/// Choices riskier than `threshold` are not allowed; infinite: all are.
+/// Choices with a price ([`crate::price`]) above `threshold` are not allowed; infinite: all are.
 #[must_use]
 pub fn trees(
     fitted: &Fitted,
@@ -37,8 +37,8 @@ pub fn trees(
                 }
                 let mut leaf = leaf(table, &members[id], &ranking, fallback);
                 for ranked in &mut leaf.ranking {
-                    let risk = fitted.risks.of(id as u32, ranked.choice);
-                    ranked.allowed = ranked.choice == fallback || risk <= threshold;
+                    let price = fitted.prices.of(id as u32, ranked.choice);
+                    ranked.allowed = ranked.choice == fallback || price <= threshold;
                 }
                 return Node::Leaf(leaf);
             };
@@ -173,5 +173,26 @@ fn leaf(table: &Table, members: &[u32], ranking: &[(ChoiceId, f64)], fallback: C
             allowed: true,
         }
     };
-    Leaf { samples: members.len() as u64, unsure: None, ranking: ranking.iter().map(ranked).collect() }
+    Leaf {
+        samples: members.len() as u64,
+        unsure: None,
+        ranking: ranking.iter().map(ranked).collect(),
+        ranges: ranges(table, members),
+    }
+}
+
+/// What each logged feature ranges over on these inputs.
+fn ranges(table: &Table, members: &[u32]) -> Vec<Option<(f64, f64)>> {
+    let Some(&first) = members.first() else { return Vec::new() };
+    let value = |input: u32, slot: usize| table.inputs[input as usize].values[slot].as_scalar().number();
+    let range = |slot: usize| {
+        members.iter().filter_map(|&input| value(input, slot)).filter(|x| x.is_finite()).fold(
+            None,
+            |range, x| {
+                let (least, greatest) = range.unwrap_or((x, x));
+                Some((x.min(least), x.max(greatest)))
+            },
+        )
+    };
+    (0..table.inputs[first as usize].values.len()).map(range).collect()
 }

@@ -56,6 +56,26 @@ impl Targets {
         targets
     }
 
+    /// The same with `penalty` added to the log slowdown of choices that take more than `limit`
+    /// times as long as the fallback.
+    #[must_use]
+    pub fn with_penalty(mut self, table: &Table, fallback: ChoiceId, limit: f64, penalty: f64) -> Self {
+        for input in 0..table.inputs.len() {
+            let Some(base) = table.cell(input, fallback).filter(|c| c.time.is_finite()).map(|c| c.time)
+            else {
+                continue;
+            };
+            let range = self.offsets[input] as usize..self.offsets[input + 1] as usize;
+            for cost in &mut self.costs[range] {
+                if table.cell(input, cost.choice).is_some_and(|c| c.time.is_finite() && c.time > limit * base)
+                {
+                    cost.cost = quantised(f64::from(cost.cost) / COST_ONE + penalty);
+                }
+            }
+        }
+        self
+    }
+
     /// Targets for tests and benchmarks: input i's winner is `winners[i]`, all else is ten times slower.
     #[must_use]
     pub fn from_winners(winners: &[usize]) -> Self {

@@ -156,4 +156,8 @@ impl<R: Row + ?Sized> Row for FeatureRow<'_, R> {
             Some(i) => self.features.derived.get(i)?.1.eval_category(self),
         }
     }
+
+    fn tells_apart(&self, category: &str) -> bool {
+        self.values.tells_apart(category)
+    }
 }

@@ -51,6 +51,6 @@ pub use device::Device;
 pub use expr::Row;
 pub use feature::{Feature, FeatureKind, Schema};
 pub use log::{Log, LogError};
-pub use model::{Decision, Model, ModelError, Unsure};
+pub use model::{Decision, LoggedRow, Model, ModelError, Unsure};
 pub use optimization::{Optimization, OptimizationError};
 pub use tree::{Leaf, Node, Ranked, Test, Tree};

@@ -18,7 +18,7 @@ fn ranked(choice: u32, score: f64) -> Ranked {
 }
 
 fn leaf(ranking: Vec<Ranked>) -> Node {
-    Node::Leaf(Leaf { samples: 3, unsure: None, ranking })
+    Node::Leaf(Leaf { samples: 3, unsure: None, ranking, ranges: Vec::new() })
 }
 
 /// k/n <= 2 ? (dtype == "half" ? b : a) : b a
@@ -51,7 +51,16 @@ fn model() -> Model {
                 },
                 leaf(vec![ranked(1, 0.1), ranked(0, 0.2)]),
                 leaf(vec![ranked(0, 0.0)]),
-                leaf(vec![Ranked { allowed: false, ..ranked(1, 0.0) }, ranked(0, 0.1), ranked(2, 0.2)]),
+                Node::Leaf(Leaf {
+                    samples: 3,
+                    unsure: None,
+                    ranking: vec![
+                        Ranked { allowed: false, ..ranked(1, 0.0) },
+                        ranked(0, 0.1),
+                        ranked(2, 0.2),
+                    ],
+                    ranges: vec![Some((1.0, 64.0)), Some((1.0, 8.0)), None],
+                }),
             ],
         }],
         promise: None,
@@ -69,6 +78,21 @@ fn decide(values: &[Value], offered: &[u32]) -> Result<String, Unsure> {
         Decision::Choice(r) => Ok(model.choice_name(r.choice).to_owned()),
         Decision::Unsure(u) => Err(u),
     }
+}
+
+#[test]
+fn what_training_did_not_see_is_outside() {
+    // The leaf of k/n <= 2 and dtype half.
+    assert!(!model().is_outside(&values(8.0, 8.0, "half")));
+    assert!(model().is_outside(&values(8.0, 9.0, "half")));
+    assert!(model().is_outside(&values(65.0, 64.0, "half")));
+    // No ranges, and no leaf.
+    assert!(!model().is_outside(&values(65.0, 64.0, "float")));
+    assert!(!model().is_outside(&values(1.0, 64.0, "other")));
+    let mut short = model();
+    short.trees[0].nodes[2] =
+        Node::Leaf(Leaf { samples: 1, unsure: None, ranking: vec![], ranges: vec![None] });
+    assert!(short.validate().unwrap_err().contains("expected the ranges of 3 features, found 1"));
 }
 
 #[test]
@@ -171,4 +195,40 @@ fn nothing_invalid_is_let_in() {
     ] {
         assert!(Model::parse(&text.replace(from, to)).is_err(), "{to}");
     }
+}
+
+/// `if x == y then 1 else 0` on two categorical features.
+#[test]
+fn whether_two_categories_that_the_model_does_not_name_are_equal_is_not_said() {
+    let schema = Schema::new([Feature::categorical("x"), Feature::categorical("y")]).unwrap();
+    let derived = [Derived { name: "same".into(), expression: "x == y or x == \"mentioned\"".into() }];
+    let model = Model {
+        features: Features::new(schema, &derived).unwrap(),
+        categories: vec![vec!["seen".into()], vec![], vec!["False".into(), "True".into()]],
+        precondition: None,
+        trees: vec![Tree {
+            nodes: vec![
+                Node::Split {
+                    test: Test::Categorical { slot: 2, category: "True".into() },
+                    left: 1,
+                    right: 2,
+                },
+                leaf(vec![ranked(0, 0.0)]),
+                leaf(vec![ranked(1, 0.0)]),
+            ],
+        }],
+        ..model()
+    };
+    let model = Model::parse(&model.to_json()).unwrap();
+    let decide = |x: &str, y: &str| match model.decide(&[x.into(), y.into()], |_| true) {
+        Decision::Choice(r) => Ok(model.choice_name(r.choice).to_owned()),
+        Decision::Unsure(u) => Err(u),
+    };
+    assert_eq!(decide("seen", "seen"), Ok("b".into()));
+    assert_eq!(decide("mentioned", "mentioned"), Ok("b".into()));
+    assert_eq!(decide("True", "True"), Ok("b".into()));
+    assert_eq!(decide("seen", "new"), Ok("a".into()));
+    assert_eq!(decide("new", "mentioned"), Ok("a".into()));
+    assert_eq!(decide("new", "new"), Err(Unsure::Undefined("same".into())));
+    assert_eq!(decide("new", "newer"), Err(Unsure::Undefined("same".into())));
 }

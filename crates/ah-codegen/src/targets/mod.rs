@@ -63,6 +63,19 @@ impl Target {
     }
 }
 
+/// What the leaf of one of several trees says, by choice.
+fn votes(leaf: &ah_types::Leaf) -> impl Iterator<Item = &ah_types::Ranked> {
+    let mut votes: Vec<_> = leaf.ranking.iter().collect();
+    votes.sort_by_key(|ranked| ranked.choice);
+    votes.into_iter()
+}
+
+/// The most choices that several trees can rank: what the first one's longest leaf does.
+fn most_votes(plan: &crate::lower::Plan<'_>) -> usize {
+    let first = plan.model.trees.first().into_iter().flat_map(ah_types::Tree::leaves);
+    first.map(|(_, leaf)| leaf.ranking.len()).max().unwrap_or(0)
+}
+
 /// What a target does to its files once they are rendered.
 pub(crate) fn finish(target: Target, files: &mut crate::render::Files) {
     if target == Target::Rust {

@@ -1,54 +1,45 @@
 //! What the targets of one file, PyTorch and C, print alike: a function for each derived feature,
-//! and the tree as a chain of tests over values that are computed where they are needed.
-
-use std::collections::BTreeSet;
+//! and the trees as chains of tests over values that are computed where they are needed.
 
 use ah_types::expr::{LOG2_COEFFICIENTS, LOG2_LARGEST, Type};
 use ah_types::tree::LeafUnsure;
-use ah_types::{FeatureKind, Model, Test};
+use ah_types::{FeatureKind, Model, Ranked, Test};
 use serde_json::{Value as Json, json};
 
-use super::calls::{Called, Words, print};
+use super::calls::{Called, Words, print, variable};
+use super::{most_votes, votes};
 use crate::lower::{Argument, Condition, Event, Form, Plan, Row};
 use crate::text::{code, number, shown};
 
 /// How a language writes what its templates do not.
 pub struct Language<'a> {
-    /// Before every function of expressions.
-    pub prefix: &'a str,
+    /// How it writes expressions. Inside one, every feature is a parameter or read from the context.
+    pub words: Words<'a>,
     /// By slot.
     pub features: &'a [String],
-    /// How a logged feature is read.
+    /// How a logged feature is read where the tree needs it.
     pub logged: &'a dyn Fn(usize) -> String,
-    pub number: &'a dyn Fn(f64) -> String,
-    pub truth: &'a dyn Fn(bool) -> String,
-    pub text: &'a dyn Fn(&str) -> String,
+    /// `value <= threshold` for the feature in this slot.
+    pub at_most: &'a dyn Fn(usize, f64) -> String,
+    /// The category of this name, beside the feature in this slot.
+    pub category: &'a dyn Fn(usize, &str) -> String,
+    /// A string literal.
     pub string: &'a dyn Fn(&str) -> String,
 }
 
 /// What the templates of both targets see.
 pub fn view(model: &Model, plan: &Plan<'_>, language: &Language<'_>) -> serde_json::Map<String, Json> {
     let base = model.features.base().len();
-    let mut called: Called = BTreeSet::new();
-    // Inside an expression every feature is a parameter or read from the context.
-    let feature =
-        |slot: usize| if slot < base { (language.logged)(slot) } else { language.features[slot].clone() };
-    let words = Words {
-        prefix: language.prefix,
-        number: language.number,
-        truth: language.truth,
-        text: language.text,
-        feature: &feature,
-    };
+    let (words, mut called) = (&language.words, Called::default());
     let mut derived = Vec::new();
     for (i, (d, typed)) in model.features.derived().iter().enumerate() {
         let slot = base + i;
         if plan.used[slot] {
-            let body = print(plan, &words, typed.expr(), &mut called);
+            let body = print(plan, words, typed.expr(), &mut called);
             derived.push(json!({
                 "slot": slot, "identifier": language.features[slot], "text": code(&d.name),
                 "expression": code(&d.expression), "body": body, "type": type_name(typed.ty()),
-                "tested": plan.tested[slot],
+                "tested": plan.tested[slot], "variables": variables(&called),
                 "parameters": plan.parameters(slot).iter().map(|&s| json!({
                     "identifier": language.features[s], "slot": s,
                     "type": type_name(plan.derived_type(s).unwrap_or(Type::Number)),
@@ -57,13 +48,14 @@ pub fn view(model: &Model, plan: &Plan<'_>, language: &Language<'_>) -> serde_js
                     "slot": s, "identifier": language.features[s],
                     "parameters": plan.parameters(s).iter().map(|&p| &language.features[p]).collect::<Vec<_>>(),
                 })).collect::<Vec<_>>(),
-                "seen": model.categories[slot].iter().map(|c| (language.text)(c)).collect::<Vec<_>>(),
+                "seen": model.categories[slot].iter().map(|c| (words.text)(c)).collect::<Vec<_>>(),
             }));
         }
     }
-    let precondition = model.precondition.as_ref().map(
-        |p| json!({ "text": code(&p.expression), "body": print(plan, &words, p.typed.expr(), &mut called) }),
-    );
+    let precondition = model.precondition.as_ref().map(|p| {
+        let body = print(plan, words, p.typed.expr(), &mut called);
+        json!({ "text": code(&p.expression), "body": body, "variables": variables(&called) })
+    });
     let features: Vec<Json> = model
         .features
         .base()
@@ -81,10 +73,16 @@ pub fn view(model: &Model, plan: &Plan<'_>, language: &Language<'_>) -> serde_js
                 },
                 "doc": f.description.as_deref().map(shown),
                 "unit": f.unit.as_deref().map(shown),
-                "seen": model.categories[slot].iter().map(|c| (language.text)(c)).collect::<Vec<_>>(),
+                "seen": model.categories[slot].iter().map(|c| (words.text)(c)).collect::<Vec<_>>(),
             })
         })
         .collect();
+    let ranked = |r: &Ranked| {
+        json!({
+            "probability": number(r.probability), "choice": r.choice.index(), "allowed": r.allowed,
+            "score": (words.number)(r.score + 0.0),
+        })
+    };
     let mut end = 0;
     let leaves: Vec<Json> = plan.leaves.iter().enumerate().map(|(index, leaf)| { end += leaf.ranking.len(); json!({
         "index": index,
@@ -96,15 +94,14 @@ pub fn view(model: &Model, plan: &Plan<'_>, language: &Language<'_>) -> serde_js
         },
         "comment": super::rust::comments(plan, leaf),
         "unsure": leaf.unsure.map(|u| match u { LeafUnsure::LowConfidence => "low confidence", LeafUnsure::Unsafe => "unsafe leaf" }),
-        "ranking": leaf.ranking.iter().map(|r| json!({
-            "probability": number(r.probability), "choice": r.choice.index(), "allowed": r.allowed,
-        })).collect::<Vec<_>>(),
+        "ranking": leaf.ranking.iter().map(ranked).collect::<Vec<_>>(),
+        "votes": votes(leaf).map(ranked).collect::<Vec<_>>(),
     })}).collect();
     let value = json!({
         "generator": concat!("ah-codegen ", env!("CARGO_PKG_VERSION")),
         "heuristic": code(&model.heuristic), "heuristic_string": (language.string)(&model.heuristic),
         "optimization": code(&model.optimization), "optimization_string": (language.string)(&model.optimization),
-        "features": features, "derived": derived, "precondition": precondition, "called": called,
+        "features": features, "derived": derived, "precondition": precondition, "called": called.functions,
         "choices": model.choices.iter().map(|c| json!({ "string": (language.string)(c), "text": shown(c) })).collect::<Vec<_>>(),
         "fallback": model.fallback.map(ah_types::ChoiceId::index),
         "device": model.device.as_ref().map(|d| shown(&d.to_string())),
@@ -118,25 +115,42 @@ pub fn view(model: &Model, plan: &Plan<'_>, language: &Language<'_>) -> serde_js
             "mode": shown(&p.mode), "inputs": p.inputs, "violations": p.violations,
         })),
         "leaves": leaves,
-        "table": matches!(plan.tree, Form::Table(_)),
+        "table": plan.is_table(),
+        "votes": plan.votes(),
+        "count": model.trees.len(),
+        "most": most_votes(plan),
     });
     let mut map = match value {
         Json::Object(map) => map,
         _ => serde_json::Map::new(),
     };
-    map.insert("tree".to_owned(), match &plan.tree {
-        Form::Branches(events) => Json::Array(branches(plan, language, events)),
-        Form::Table(rows) => Json::Array(rows.iter().map(|row| match row {
-            Row::Leaf(index) => json!({ "kind": "leaf", "index": index }),
-            Row::Split(Test::Numerical { slot, threshold }, right) => {
-                json!({ "kind": "at_most", "slot": slot, "threshold": (language.number)(*threshold), "right": right })
-            }
-            Row::Split(Test::Categorical { slot, category }, right) => {
-                json!({ "kind": "differs", "slot": slot, "category": (language.text)(category), "right": right })
-            }
-        }).collect()),
-    });
+    match &plan.trees {
+        Form::Branches(trees) => {
+            let trees = trees.iter().map(|tree| Json::Array(branches(plan, language, tree))).collect();
+            map.insert("trees".to_owned(), Json::Array(trees));
+        }
+        Form::Table { rows, roots } => {
+            map.insert("rows".to_owned(), rows.iter().map(|row| table_row(row, words)).collect());
+            map.insert("roots".to_owned(), json!(roots));
+        }
+    }
     map
+}
+
+fn variables(called: &Called) -> Vec<String> {
+    (0..called.variables).map(variable).collect()
+}
+
+fn table_row(row: &Row<'_>, words: &Words<'_>) -> Json {
+    match row {
+        Row::Leaf(index) => json!({ "kind": "leaf", "index": index }),
+        Row::Split(Test::Numerical { slot, threshold }, right) => {
+            json!({ "kind": "at_most", "slot": slot, "threshold": (words.number)(*threshold), "right": right })
+        }
+        Row::Split(Test::Categorical { slot, category }, right) => {
+            json!({ "kind": "differs", "slot": slot, "category": (words.text)(category), "right": right })
+        }
+    }
 }
 
 fn type_name(ty: Type) -> &'static str {
@@ -179,19 +193,18 @@ fn branches(plan: &Plan<'_>, language: &Language<'_>, events: &[(usize, Event<'_
                         "kind": "need", "name": name(*slot), "slot": slot, "type": ty,
                         "arguments": arguments.as_deref().map(call),
                         "logged": derived.is_none().then(|| (language.logged)(*slot)),
+                        "whole": plan.is_whole(*slot),
                         "all_seen": all,
                         "saw_true": seen.iter().any(|s| s == "True"),
                         "saw_false": seen.iter().any(|s| s == "False"),
-                        "seen": seen.iter().map(|c| (language.text)(c)).collect::<Vec<_>>(),
+                        "seen": seen.iter().map(|c| (language.category)(*slot, c)).collect::<Vec<_>>(),
                     })
                 }
                 Event::If(condition, chained) => {
                     let condition = match condition {
-                        Condition::AtMost(slot, threshold) => {
-                            format!("{} <= {}", name(*slot), (language.number)(*threshold))
-                        }
+                        Condition::AtMost(slot, threshold) => (language.at_most)(*slot, *threshold),
                         Condition::Is(slot, category) => {
-                            format!("{} == {}", name(*slot), (language.text)(category))
+                            format!("{} == {}", name(*slot), (language.category)(*slot, category))
                         }
                         Condition::Holds(slot) => name(*slot).to_owned(),
                     };

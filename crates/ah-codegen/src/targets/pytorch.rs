@@ -2,83 +2,23 @@
 //! own controller finds there.
 
 use ah_types::Model;
+use ah_types::expr::Type;
 
 use super::View;
+use super::calls::Words;
 use super::plain::{Language, view as plain};
 use crate::CodegenError;
 use crate::lower::lower;
 use crate::names::{Case, Namer, single};
 use crate::text::number;
 
-const RESERVED: &[&str] = &[
-    "and",
-    "as",
-    "assert",
-    "async",
-    "await",
-    "break",
-    "class",
-    "continue",
-    "def",
-    "del",
-    "elif",
-    "else",
-    "except",
-    "finally",
-    "for",
-    "from",
-    "global",
-    "if",
-    "import",
-    "in",
-    "is",
-    "lambda",
-    "nonlocal",
-    "not",
-    "or",
-    "pass",
-    "raise",
-    "return",
-    "try",
-    "while",
-    "with",
-    "yield",
-    "match",
-    "case",
-    "type",
-    "self",
-    "context",
-    "metadata",
-    "choices",
-    "math",
-    "memo",
-    "at",
-    "node",
-    "value",
-    "offered",
-    "leaf",
-    "float",
-    "str",
-    "isinstance",
-    "int",
-    "bool",
-    "len",
-    "dict",
-    "list",
-    "tuple",
-    "frozenset",
-];
-const RESERVED_TYPES: &[&str] = &[
-    "None",
-    "True",
-    "False",
-    "AHContext",
-    "AHMetadata",
-    "Choice",
-    "LearnedHeuristic",
-    "LearnedHeuristicDecision",
-    "Optional",
-];
+const RESERVED: &str = "\
+    and as assert async await break class continue def del elif else except finally for from global if \
+    import in is lambda nonlocal not or pass raise return try while with yield match case type self \
+    context metadata choices math memo at node value offered leaf float str isinstance int bool len dict \
+    list tuple frozenset";
+const RESERVED_TYPES: &str = "\
+    None True False AHContext AHMetadata Choice LearnedHeuristic LearnedHeuristicDecision Optional";
 
 pub(super) fn view(model: &Model) -> Result<View, CodegenError> {
     let plan = lower(model);
@@ -93,13 +33,28 @@ pub(super) fn view(model: &Model) -> Result<View, CodegenError> {
         };
         format!("{read}(context, {})", string(&base[slot].name))
     };
+    let feature = |slot: usize| if slot < base.len() { logged(slot) } else { features[slot].clone() };
     let language = Language {
-        prefix: "_",
+        words: Words {
+            prefix: "_",
+            number: &number,
+            truth: &|b| if b { "True" } else { "False" }.to_owned(),
+            text: &string,
+            feature: &feature,
+            choose: &|t, c, a, b, ty| {
+                let undefined = if ty == Type::Number { "math.nan" } else { "None" };
+                format!("({a} if ({t} := {c}) is True else {b} if {t} is False else {undefined})")
+            },
+            logic: &|t, and, a, b| {
+                format!("({b} if ({t} := {a}) is {} else {t})", if and { "True" } else { "False" })
+            },
+            compare: &|_, _, _| None,
+            whole: &|_| None,
+        },
         features: &features,
         logged: &logged,
-        number: &number,
-        truth: &|b| if b { "True" } else { "False" }.to_owned(),
-        text: &string,
+        at_most: &|slot, threshold| format!("{} <= {}", features[slot], number(threshold)),
+        category: &|_, category| string(category),
         string: &string,
     };
     let class = single(&model.heuristic, Case::Camel, "Heuristic", RESERVED_TYPES);

@@ -129,7 +129,16 @@ fn expression(rng: &mut Pcg64, schema: &Schema, ty: Type, depth: usize) -> Expr 
                 Some(name) => Expr::Feature((*name).to_owned()),
                 None => Expr::Number(number(rng)),
             },
-            3 => Expr::Unary(UnaryOp::Neg, sub(rng, ty)),
+            3 if rng.random() => Expr::Unary(UnaryOp::Neg, sub(rng, ty)),
+            // By a power of two: integers compute these.
+            3 => {
+                let power = Box::new(Expr::Number(2.0_f64.powi(rng.random_range(0..56))));
+                match rng.random_range(0..3) {
+                    0 => Expr::Binary(BinaryOp::Rem, sub(rng, ty), power),
+                    1 => Expr::Call(Function::Ceil, vec![Expr::Binary(BinaryOp::Div, sub(rng, ty), power)]),
+                    _ => Expr::Call(Function::Floor, vec![Expr::Binary(BinaryOp::Div, sub(rng, ty), power)]),
+                }
+            }
             4 => Expr::If(sub(rng, Type::Bool), sub(rng, ty), sub(rng, ty)),
             5 | 6 => {
                 let function = *Function::ALL.choose(rng).unwrap();
@@ -154,6 +163,11 @@ fn expression(rng: &mut Pcg64, schema: &Schema, ty: Type, depth: usize) -> Expr 
                 }
                 None => Expr::Bool(rng.random()),
             },
+            3 if rng.random() => {
+                let op = if rng.random() { BinaryOp::Eq } else { BinaryOp::Ne };
+                let ty = if rng.random_bool(0.8) { Type::Category } else { Type::Bool };
+                Expr::Binary(op, sub(rng, Type::Category), sub(rng, ty))
+            }
             3 => Expr::Unary(UnaryOp::Not, sub(rng, ty)),
             4 => Expr::If(sub(rng, ty), sub(rng, ty), sub(rng, ty)),
             5 => {
@@ -166,10 +180,10 @@ fn expression(rng: &mut Pcg64, schema: &Schema, ty: Type, depth: usize) -> Expr 
                 Expr::Binary(op, sub(rng, Type::Number), sub(rng, Type::Number))
             }
         },
-        // Only whole categories; comparing two features is tested on its own.
         Type::Category => {
             let text = Expr::Text(name(rng));
             match of(FeatureKind::Categorical).choose(rng) {
+                Some(feature) if depth > 0 && rng.random() => Expr::Feature((*feature).to_owned()),
                 Some(feature) if depth > 0 => Expr::If(
                     sub(rng, Type::Bool),
                     Box::new(Expr::Feature((*feature).to_owned())),
@@ -255,8 +269,14 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
     };
     let choices = distinct(rng, count);
     let fallback = rng.random_bool(0.7).then(|| ChoiceId(rng.random_range(0..choices.len() as u32)));
-    let mut nodes = Vec::new();
-    grow(rng, &features, &categories, choices.len(), depth, most_nodes, &mut nodes);
+    // One tree, or up to three that vote.
+    let trees = if rng.random_bool(0.3) { rng.random_range(2..4) } else { 1 };
+    let tree = |rng: &mut Pcg64| {
+        let mut nodes = Vec::new();
+        grow(rng, &features, &categories, choices.len(), depth, most_nodes / trees, &mut nodes);
+        Tree { nodes }
+    };
+    let trees: Vec<Tree> = (0..trees).map(|_| tree(rng)).collect();
     let model = Model {
         heuristic: heuristic.to_owned(),
         optimization: name(rng),
@@ -268,11 +288,34 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
         device_capa: (9, 0),
         choices,
         fallback,
-        trees: vec![Tree { nodes }],
+        trees,
         promise: None,
         provenance: Provenance::default(),
     };
     // What is not written and read back is no model.
+    Model::parse(&model.to_json()).expect("a valid model")
+}
+
+/// The same model with one tree of so many leaves.
+pub fn with_leaves(rng: &mut Pcg64, mut model: Model, count: usize) -> Model {
+    let mut nodes = vec![Node::Leaf(leaf(rng, model.choices.len()))];
+    // Breadth first: the leaf that is the oldest splits next.
+    for at in 0..count - 1 {
+        let slot = rng.random_range(0..model.features.all().len());
+        let test = match model.categories[slot].choose(rng) {
+            Some(category) => Test::Categorical { slot, category: category.clone() },
+            None if model.features.all().features()[slot].kind == FeatureKind::Categorical => {
+                Test::Numerical { slot: 0, threshold: number(rng) }
+            }
+            None => Test::Numerical { slot, threshold: number(rng) },
+        };
+        let left = nodes.len() as u32;
+        nodes[at] = Node::Split { test, left, right: left + 1 };
+        for _ in 0..2 {
+            nodes.push(Node::Leaf(leaf(rng, model.choices.len())));
+        }
+    }
+    model.trees = vec![Tree { nodes }];
     Model::parse(&model.to_json()).expect("a valid model")
 }
 
@@ -315,7 +358,8 @@ fn leaf(rng: &mut Pcg64, choices: usize) -> Leaf {
     for i in (1..ids.len()).rev() {
         ids.swap(i, rng.random_range(0..=i));
     }
-    ids.truncate(rng.random_range(0..=choices.min(12)));
+    let most = choices.min(*[12, 40].choose(rng).unwrap());
+    ids.truncate(rng.random_range(0..=most));
     let unsure = match rng.random_range(0..10) {
         0 => Some(LeafUnsure::LowConfidence),
         1 => Some(LeafUnsure::Unsafe),
@@ -326,7 +370,8 @@ fn leaf(rng: &mut Pcg64, choices: usize) -> Leaf {
         .into_iter()
         .map(|id| Ranked {
             choice: ChoiceId(id),
-            score: rng.random(),
+            // Few scores, so that sums tie.
+            score: f64::from(rng.random_range(-2_i32..3)) * 0.1,
             probability: rng.random(),
             measured: rng.random_range(0..100),
             slowdown: if rng.random_bool(0.1) { f64::INFINITY } else { 1.0 + rng.random::<f64>() },
@@ -335,7 +380,7 @@ fn leaf(rng: &mut Pcg64, choices: usize) -> Leaf {
             allowed: !bars || rng.random_bool(0.6),
         })
         .collect();
-    Leaf { samples: rng.random_range(0..1000), unsure, ranking }
+    Leaf { samples: rng.random_range(0..1000), unsure, ranking, ranges: Vec::new() }
 }
 
 /// Contexts to compare on: every threshold, its neighbours, numbers beyond 2^53, infinities, NaN,

@@ -22,7 +22,8 @@
 //!
 //! Numbers are f64 throughout. `a % b` has the sign of `b`, as in Python. What has no
 //! value is *undefined*: division and `%` by zero, `log2` of zero or less, `ctz` of a
-//! number that is not whole, and everything computed from an undefined value or NaN.
+//! number that is not whole, whether two categories are equal that a model does not name (it
+//! cannot [tell them apart](Row::tells_apart)), and everything computed from an undefined value or NaN.
 //! `and`, `or` and `if` compute only what they need, left to right, so
 //! `m != 0 and k / m > 2` is defined for `m = 0`.
 
@@ -195,6 +196,19 @@ impl<F> Expr<F> {
                 b.for_each_feature(f);
             }
             Self::Call(_, args) => args.iter().for_each(|a| a.for_each_feature(f)),
+        }
+    }
+
+    /// True where the expression holds this text.
+    #[must_use]
+    pub fn mentions(&self, text: &str) -> bool {
+        match self {
+            Self::Text(t) => t == text,
+            Self::Number(_) | Self::Bool(_) | Self::Feature(_) => false,
+            Self::Unary(_, a) => a.mentions(text),
+            Self::Binary(_, a, b) => a.mentions(text) || b.mentions(text),
+            Self::If(c, a, b) => [c, a, b].iter().any(|e| e.mentions(text)),
+            Self::Call(_, args) => args.iter().any(|a| a.mentions(text)),
         }
     }
 

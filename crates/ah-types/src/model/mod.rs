@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::artefact;
 use crate::choice::ChoiceId;
-use crate::context::{Context, Value};
+use crate::context::{Context, Scalar, Value};
 use crate::derived::Features;
 use crate::device::Device;
 use crate::expr::{Row, Typed};
@@ -72,13 +72,23 @@ pub struct Promise {
     pub limit: f64,
     /// `hold-out`, `cross-fitted` or `by dimensions`.
     pub mode: String,
+    /// The share that was tested; half the target by dimensions.
+    pub tested: f64,
+    /// The level of the test.
+    pub level: f64,
     /// Inputs that it was calibrated on.
     pub inputs: u64,
     /// Distinct groups (shapes) among them.
     pub groups: u64,
     /// Of these inputs, those that counted.
     pub violations: u64,
-    /// The calibrated threshold on a choice's risk; `null`: always decides.
+    /// Of these, those whose runs are clearly apart: even the fallback's slowest run, times the
+    /// limit, is faster than the choice's fastest. The rest may be noise.
+    pub clear: u64,
+    /// Runs of a choice on an input: their median over the calibration inputs.
+    pub runs: u64,
+    /// The calibrated price: a choice is taken where its risk of being too slow is at most this
+    /// times what it saves in log time over the fallback; `null`: always decides.
     pub threshold: Option<f64>,
 }
 
@@ -210,6 +220,23 @@ impl Model {
         self.categories[slot].binary_search_by(|c| c.as_str().cmp(category)).is_ok()
     }
 
+    /// True where the model names this category: training saw it in some feature, or an expression
+    /// mentions it. Generated code tells only these apart.
+    #[must_use]
+    pub fn names(&self, category: &str) -> bool {
+        let derived = self.features.derived().iter().map(|(_, typed)| typed.expr());
+        let mut expressions = derived.chain(self.precondition.iter().map(|p| p.typed.expr()));
+        matches!(category, "False" | "True")
+            || (0..self.categories.len()).any(|slot| self.knows(slot, category))
+            || expressions.any(|e| e.mentions(category))
+    }
+
+    /// These values of the logged features, as the model's expressions see them.
+    #[must_use]
+    pub fn row<'a, R: Row + ?Sized>(&'a self, values: &'a R) -> LoggedRow<'a, R> {
+        LoggedRow { model: self, values }
+    }
+
     /// What to choose among the offered choices. `values` are those of the logged features, by slot.
     pub fn decide(&self, values: &[Value], offered: impl FnMut(ChoiceId) -> bool) -> Decision<'_> {
         if self.trees.len() > 1 {
@@ -244,7 +271,8 @@ impl Model {
                 None => Ok(first.ranking.iter().map(|r| (r, r.allowed)).collect()),
             };
         }
-        let row = self.features.row(values);
+        let logged = self.row(values);
+        let row = self.features.row(&logged);
         let mut votes: Vec<(f64, &Ranked, bool)> =
             first.ranking.iter().map(|r| (r.score, r, r.allowed)).collect();
         for tree in 0..self.trees.len() {
@@ -296,12 +324,20 @@ impl Model {
     /// Why there is none.
     pub fn leaf(&self, values: &[Value]) -> Result<&Leaf, Unsure> {
         if let Some(precondition) = &self.precondition
-            && precondition.typed.eval_bool(values) != Some(true)
+            && precondition.typed.eval_bool(&self.row(values)) != Some(true)
         {
             return Err(Unsure::Precondition);
         }
+        let logged = self.row(values);
+        self.leaf_of_row(0, &self.features.row(&logged))
+    }
+
+    /// True where a logged feature lies outside what training saw in the leaf (of one tree) where
+    /// these values end: the decision there is an extrapolation. False without a leaf.
+    #[must_use]
+    pub fn is_outside(&self, values: &[Value]) -> bool {
         let row = self.features.row(values);
-        self.leaf_of_row(0, &row)
+        (0..self.trees.len()).any(|tree| self.leaf_of_row(tree, &row).is_ok_and(|leaf| leaf.is_outside(&row)))
     }
 
     fn leaf_of_row(&self, tree: usize, row: &(impl Row + ?Sized)) -> Result<&Leaf, Unsure> {
@@ -326,6 +362,43 @@ impl Model {
             (_, FeatureKind::Categorical) => Value::from(""),
         };
         features.iter().map(value).collect()
+    }
+}
+
+/// See [`Model::row`].
+#[derive(Clone, Copy, Debug)]
+pub struct LoggedRow<'a, R: ?Sized> {
+    model: &'a Model,
+    values: &'a R,
+}
+
+impl<R: Row + ?Sized> LoggedRow<'_, R> {
+    fn is_categorical(&self, slot: usize) -> bool {
+        let feature = self.model.features.base().features().get(slot);
+        feature.is_some_and(|f| f.kind == FeatureKind::Categorical)
+    }
+}
+
+/// A value of the other kind is undefined.
+impl<R: Row + ?Sized> Row for LoggedRow<'_, R> {
+    #[inline]
+    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
+        let is_number = |value: &Scalar<'_>| matches!(value, Scalar::Number(_));
+        self.values.scalar(slot).filter(|value| is_number(value) != self.is_categorical(slot))
+    }
+
+    #[inline]
+    fn number(&self, slot: usize) -> f64 {
+        self.values.number(slot)
+    }
+
+    #[inline]
+    fn category(&self, slot: usize) -> Option<&str> {
+        self.values.category(slot).filter(|_| self.is_categorical(slot))
+    }
+
+    fn tells_apart(&self, category: &str) -> bool {
+        self.model.names(category)
     }
 }
 

@@ -7,7 +7,7 @@ use ah_types::FeatureKind;
 use ah_types::expr::{BinaryOp, Expr, Function, Type, UnaryOp};
 
 use super::Identifiers;
-use crate::lower::Plan;
+use crate::lower::{Plan, WholeOperation};
 use crate::text;
 
 /// Prints expressions and notes which helpers they call.
@@ -37,10 +37,18 @@ impl Printer<'_> {
     }
 
     fn number(&mut self, expr: &Expr<usize>) -> String {
+        if let Some(WholeOperation { slot, name, power }) = self.plan.whole_operation(expr) {
+            let feature = &self.identifiers.features[slot];
+            self.helpers.insert(name);
+            return format!("row.{feature}().{name}({})", power.map_or(String::new(), |p| p.to_string()));
+        }
         match expr {
             Expr::Number(x) => text::number(*x),
             Expr::Feature(slot) => self.feature(*slot),
-            Expr::Unary(UnaryOp::Neg, a) => format!("-{}", self.number_operand(a)),
+            Expr::Unary(UnaryOp::Neg, a) => {
+                let operand = self.number_operand(a);
+                if operand.starts_with('-') { format!("-({operand})") } else { format!("-{operand}") }
+            }
             Expr::Binary(op, a, b) => {
                 let (left, right) = (self.number_operand(a), self.number_operand(b));
                 match op {
@@ -90,13 +98,11 @@ impl Printer<'_> {
 
     fn feature(&self, slot: usize) -> String {
         let name = &self.identifiers.features[slot];
-        if slot < self.plan.model.features.base().len() {
-            match self.plan.model.features.base().features()[slot].kind {
-                FeatureKind::Numerical => format!("row.{name}"),
-                FeatureKind::Categorical => format!("row.{name}?"),
-            }
-        } else {
-            format!("{name}?")
+        match self.plan.model.features.base().features().get(slot) {
+            Some(f) if f.kind == FeatureKind::Categorical => format!("row.{name}()?"),
+            Some(f) if f.integer => format!("row.{name}().float()"),
+            Some(_) => format!("row.{name}()"),
+            None => format!("{name}?"),
         }
     }
 
@@ -155,7 +161,7 @@ impl Printer<'_> {
                     ("True", true) | ("False", false) => value,
                     ("True", false) | ("False", true) => format!("!{value}"),
                     // Its value is needed, for it may be undefined, and is never this.
-                    (_, equal) => format!("({value} as u16 {} 2)", if equal { "==" } else { "!=" }),
+                    (_, equal) => format!("(u16::from({value}) {} 2)", if equal { "==" } else { "!=" }),
                 };
             }
         }

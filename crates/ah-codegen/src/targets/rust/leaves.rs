@@ -33,6 +33,10 @@ fn one(plan: &Plan<'_>, identifiers: &Identifiers, index: usize, leaf: &Leaf) ->
         .collect();
     let barred: Vec<String> =
         leaf.ranking.iter().filter(|r| !r.allowed).map(|r| choice(r.choice.index())).collect();
+    let votes = crate::targets::votes(leaf).map(|r| {
+        json!({ "choice": choice(r.choice.index()), "score": number(r.score + 0.0),
+                "probability": number(r.probability), "allowed": r.allowed })
+    });
     let ranking_head = format!("static RANKING_{index}: [(f64, Choice); {}] = ", ranking.len());
     let barred_head = format!("static BARRED_{index}: [Choice; {}] = ", barred.len());
     json!({
@@ -40,6 +44,7 @@ fn one(plan: &Plan<'_>, identifiers: &Identifiers, index: usize, leaf: &Leaf) ->
         "comment": comments(plan, leaf),
         "best": best,
         "unsure": unsure,
+        "votes": votes.collect::<Vec<_>>(),
         "ranking": array(&ranking_head, &ranking),
         "barred": (!barred.is_empty()).then(|| array(&barred_head, &barred)),
     })

@@ -3,6 +3,7 @@
 //! Its layout is that of `templates/rust`; this file says what those templates see.
 
 mod expression;
+mod identifiers;
 mod leaves;
 mod tree;
 
@@ -16,112 +17,25 @@ use ah_types::model::Promise;
 use ah_types::{Device, Feature, FeatureKind, Model};
 use serde_json::{Value as Json, json};
 
-use super::View;
+use identifiers::Identifiers;
+
+use super::{View, most_votes};
 use crate::CodegenError;
-use crate::lower::{Form, Plan, lower};
-use crate::names::{Case, Namer, single};
+use crate::lower::{Plan, lower};
 use crate::render::Files;
 use crate::text::{code, number, rust_string, sentence, shown};
 
 /// rustfmt breaks longer lines.
 const WIDTH: usize = 100;
 
-/// Keywords of every edition, and what the templates name themselves.
-const RESERVED: &[&str] = &[
-    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",
-    "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop",
-    "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static",
-    "struct", "super", "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual",
-    "where", "while", "yield", "union", "raw", "safe", "row", "context", "values", "memo", "node", "at",
-    "slot", "leaf", "leaves", "features", "known", "needed", "number", "seen", "defined", "divide", "modulo",
-    "min", "max", "abs", "floor", "ceil", "log2", "ctz", "same", "eq", "ne", "lt", "le", "gt", "ge",
-];
-const RESERVED_TYPES: &[&str] = &[
-    "Self",
-    "Choice",
-    "Context",
-    "Row",
-    "Leaf",
-    "Unsure",
-    "Device",
-    "Promise",
-    "UnknownChoice",
-    "Heuristic",
-    "Option",
-    "Some",
-    "None",
-    "Result",
-    "Ok",
-    "Err",
-    "Other",
-    "Memo",
-    "Node",
-    "Test",
-    "Log",
-];
 const COMPARISONS: [(&str, &str); 6] =
     [("eq", "=="), ("ne", "!="), ("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">=")];
-/// Names that no package may have, beside the keywords.
-const RESERVED_CRATES: &[&str] = &[
-    "core",
-    "std",
-    "alloc",
-    "test",
-    "proc_macro",
-    "serde",
-    "ah_runtime",
-    "ah_types",
-    "con",
-    "nul",
-    "aux",
-    "prn",
-];
-
-/// The identifiers of a model's things.
-pub struct Identifiers {
-    /// By slot: fields, locals and functions.
-    pub features: Vec<String>,
-    /// By logged slot: the types of categorical features.
-    pub enums: Vec<String>,
-    /// By logged slot: the variants, as in [`Plan::variants`].
-    pub variants: Vec<Vec<String>>,
-    pub choices: Vec<String>,
-}
-
-impl Identifiers {
-    fn new(plan: &Plan<'_>) -> Self {
-        let mut names = Namer::new(Case::Snake, RESERVED);
-        let features = plan.model.features.all().features().iter().map(|f| names.give(&f.name, "feature"));
-        let features = features.collect();
-        let mut types = Namer::new(Case::Camel, RESERVED_TYPES);
-        let base = plan.model.features.base().features();
-        let enums = base.iter().map(|f| types.give(&f.name, "Feature")).collect();
-        let variants = plan.variants.iter().map(|texts| {
-            let mut names = Namer::new(Case::Camel, &["Self", "Other"]);
-            texts.iter().map(|text| names.give(text, "Category")).collect()
-        });
-        let mut choices = Namer::new(Case::Camel, &["Self"]);
-        Self {
-            features,
-            enums,
-            variants: variants.collect(),
-            choices: plan.model.choices.iter().map(|c| choices.give(c, "Choice")).collect(),
-        }
-    }
-
-    /// The path of the variant for a category of a logged feature.
-    fn variant(&self, plan: &Plan<'_>, slot: usize, category: &str) -> String {
-        let variant =
-            plan.variants[slot].binary_search(&category).ok().map(|i| self.variants[slot][i].as_str());
-        format!("context::{}::{}", self.enums[slot], variant.unwrap_or("Other"))
-    }
-}
 
 pub(super) fn view(model: &Model, out: &Path, runtime_path: Option<&Path>) -> Result<View, CodegenError> {
     let plan = lower(model);
+    let mut left_out = Vec::new();
     let identifiers = Identifiers::new(&plan);
-    let reserved: Vec<&str> = RESERVED.iter().chain(RESERVED_CRATES).copied().collect();
-    let place = single(&model.heuristic, Case::Snake, "heuristic", &reserved);
+    let place = identifiers::krate(&model.heuristic);
     let mut printer =
         expression::Printer { plan: &plan, identifiers: &identifiers, helpers: BTreeSet::new() };
     let derived = derived(&mut printer);
@@ -134,28 +48,52 @@ pub(super) fn view(model: &Model, out: &Path, runtime_path: Option<&Path>) -> Re
             "long": body.len() + 4 > WIDTH, "needs_row": needs_row,
         })
     });
-    let names_categories = derived
+    let bodies: Vec<&str> = derived
         .iter()
         .filter(|d| d["used"] == true)
-        .map(|d| &d["body"])
-        .chain(precondition.iter().map(|p| &p["body"]))
-        .any(|body| body.as_str().is_some_and(|b| b.contains("context::")));
+        .chain(&precondition)
+        .filter_map(|item| item["body"].as_str())
+        .collect();
+    let names_categories = bodies.iter().any(|body| body.contains("context::"));
     let used = |slot: usize| plan.used[slot];
-    let features: Vec<Json> =
+    let mut features: Vec<Json> =
         (0..model.features.base().len()).map(|s| feature(&plan, &identifiers, &place, s)).collect();
+    if let Some(first) = features.iter_mut().find(|f| f["used"] == true) {
+        first["first"] = true.into();
+    }
     let categorical: Vec<&Json> = features.iter().filter(|f| f["kind"] == "category").collect();
-    let helpers = printer.helpers;
-    let table = matches!(plan.tree, Form::Table(_));
+    // Methods of whole numbers, and the functions that they call beyond 2^53.
+    let methods = [
+        ("low_bits", "modulo"),
+        ("ceil_shifted", "ceil"),
+        ("floor_shifted", "floor"),
+        ("trailing_zeros", "ctz"),
+    ];
+    let mut helpers = printer.helpers;
+    let is_method = |helper: &str| methods.iter().any(|(method, _)| *method == helper);
+    let mut imports: Vec<&str> = helpers.iter().copied().filter(|helper| !is_method(helper)).collect();
+    if bodies.iter().any(|body| body.contains("().")) {
+        imports.insert(0, "Number");
+    }
+    let shifted = helpers.iter().any(|&helper| is_method(helper) && helper != "trailing_zeros");
+    let whole_operation = helpers.iter().any(|helper| is_method(helper));
+    helpers.extend(
+        methods
+            .iter()
+            .filter(|(method, _)| helpers.contains(method))
+            .map(|(_, general)| *general)
+            .collect::<Vec<_>>(),
+    );
+    let table = plan.is_table();
+    let any_whole = features.iter().any(|f| f["used"] == true && f["kind"] == "integer");
+    if !any_whole && helpers.is_empty() {
+        left_out.push("src/number.rs");
+    }
     let device = device(model.device.as_ref());
     let values = json!({
         "generator": concat!("ah-codegen ", env!("CARGO_PKG_VERSION")),
+        "version": env!("CARGO_PKG_VERSION"),
         "crate": place,
-        "heuristic": code(&model.heuristic),
-        "heuristic_text": shown(&model.heuristic),
-        "heuristic_string": rust_string(&model.heuristic),
-        "optimization": code(&model.optimization),
-        "optimization_text": shown(&model.optimization),
-        "optimization_string": rust_string(&model.optimization),
         "features": features,
         "categorical": categorical,
         "any_category_needed": categorical.iter().any(|f| f["tested"] == true),
@@ -172,7 +110,12 @@ pub(super) fn view(model: &Model, out: &Path, runtime_path: Option<&Path>) -> Re
         "precondition": precondition,
         "tree_names_categories": plan.tested.iter().zip(&plan.variants).any(|(tested, v)| *tested && !v.is_empty()) && !table,
         "features_name_categories": names_categories,
+        "numbers": any_whole || !helpers.is_empty(),
         "helpers": helpers,
+        "imports_long": imports.join(", ").len() > WIDTH - 24,
+        "imports": imports,
+        "any_whole_operation": whole_operation,
+        "any_shifted": shifted,
         "log2": { "coefficients": LOG2_COEFFICIENTS.map(number), "largest": number(LOG2_LARGEST) },
         "choices": model.choices.iter().zip(&identifiers.choices).map(|(name, identifier)| {
             json!({ "identifier": identifier, "text": code(name), "string": rust_string(name) })
@@ -181,9 +124,22 @@ pub(super) fn view(model: &Model, out: &Path, runtime_path: Option<&Path>) -> Re
         "fallback_text": model.fallback.map(|c| code(model.choice_name(c))),
         "codes": plan.codes,
         "table": table,
+        "votes": plan.votes(),
+        "count": plan.model.trees.len(),
+        "most": most_votes(&plan),
+        "any_whole": any_whole,
+        "any_whole_tested": features.iter().any(|f| f["tested"] == true && f["kind"] == "integer"),
         "tree": tree::view(&plan, &identifiers),
         "leaves": leaves::view(&plan, &identifiers),
         "all_allowed": plan.leaves.iter().all(|l| l.ranking.iter().all(|r| r.allowed)),
+    });
+    let origin = json!({
+        "heuristic": code(&model.heuristic),
+        "heuristic_text": shown(&model.heuristic),
+        "heuristic_string": rust_string(&model.heuristic),
+        "optimization": code(&model.optimization),
+        "optimization_text": shown(&model.optimization),
+        "optimization_string": rust_string(&model.optimization),
         "device": device,
         "device_text": model.device.as_ref().map(|d| shown(&d.to_string())),
         "capability": [model.device_capa.0, model.device_capa.1],
@@ -192,22 +148,25 @@ pub(super) fn view(model: &Model, out: &Path, runtime_path: Option<&Path>) -> Re
         "provenance": provenance(model),
         "runtime_path": runtime_path.map(|path| relative(&out.join(&place), path)).transpose()?,
     });
-    let context = tera::Context::from_value(values).map_err(|e| CodegenError::template(&e))?;
-    let mut left_out = Vec::new();
+    let context = |values| tera::Context::from_value(values).map_err(|e| CodegenError::template(&e));
+    let mut all = context(values)?;
+    all.extend(context(origin)?);
     if runtime_path.is_none() {
         left_out.push("src/runtime.rs");
     }
     if derived_is_empty(&plan) {
         left_out.push("src/features.rs");
     }
-    Ok(View { place, context, left_out, file: None })
+    Ok(View { place, context: all, left_out, file: None })
 }
 
 /// Names may be as long as they like, and rustfmt would break the lines with them: it is told to
 /// pass over such files.
 pub(super) fn skip_long_files(files: &mut Files) {
     let code = |line: &&str| !line.trim_start().starts_with("//");
-    let long = |text: &str| text.lines().filter(code).any(|line| line.chars().count() > WIDTH);
+    // It breaks attributes a little earlier.
+    let most = |line: &str| if line.trim_start().starts_with("#[") { WIDTH - 5 } else { WIDTH };
+    let long = |text: &str| text.lines().filter(code).any(|line| line.chars().count() > most(line));
     let modules: Vec<String> = files
         .iter()
         .filter(|(_, text)| long(text))
@@ -309,7 +268,8 @@ fn derived(printer: &mut expression::Printer<'_>) -> Vec<Json> {
                 json!({ "identifier": name(s), "type": ty })
             })
             .collect();
-        let mut signature = vec![if needs_row { "row: &Row".to_owned() } else { "_row: &Row".to_owned() }];
+        let mut signature =
+            vec![if needs_row { "row: &impl Row".to_owned() } else { "_row: &impl Row".to_owned() }];
         signature.extend(
             plan.parameters(slot)
                 .iter()

@@ -1,4 +1,4 @@
-//! The tree as the templates see it: lines of branches, or rows of a table.
+//! The trees as the templates see them: lines of branches, or rows of a table.
 
 use ah_types::Test;
 use ah_types::expr::Type;
@@ -9,9 +9,16 @@ use crate::lower::{Argument, Condition, Event, Form, Plan, Row};
 use crate::text::number;
 
 pub(super) fn view(plan: &Plan<'_>, identifiers: &Identifiers) -> Json {
-    match &plan.tree {
-        Form::Branches(events) => branches(plan, identifiers, events),
-        Form::Table(rows) => table(plan, rows),
+    match &plan.trees {
+        Form::Branches(trees) => {
+            let trees: Vec<Json> = trees.iter().map(|tree| branches(plan, identifiers, tree)).collect();
+            let any = |key: &str| trees.iter().any(|tree| tree[key] == true);
+            json!({
+                "uses_number": any("uses_number"), "uses_needed": any("uses_needed"),
+                "uses_seen": any("uses_seen"), "trees": trees,
+            })
+        }
+        Form::Table { rows, roots } => table(plan, rows, roots),
     }
 }
 
@@ -29,7 +36,8 @@ fn branches(plan: &Plan<'_>, identifiers: &Identifiers, events: &[(usize, Event<
                 let name = &identifiers.features[*slot];
                 let derived = plan.derived_type(*slot);
                 let value = match (derived, arguments) {
-                    (None, _) => format!("row.{name}"),
+                    (None, _) if plan.is_whole(*slot) => format!("row.{name}().float()"),
+                    (None, _) => format!("row.{name}()"),
                     (_, Some(arguments)) => call(identifiers, *slot, arguments),
                     _ => name.clone(),
                 };
@@ -83,6 +91,7 @@ fn branches(plan: &Plan<'_>, identifiers: &Identifiers, events: &[(usize, Event<
         "uses_number": needs(&|l| l["number"] == true),
         "uses_needed": needs(&|l| l["number"] == false),
         "uses_seen": needs(&|l| !l["seen"].is_null()),
+        "uses_row": !lines.iter().all(|l| l["kind"] == "leaf"),
         "prunes": plan.model.categories.iter().enumerate().any(|(slot, categories)| {
             plan.derived_type(slot) == Some(Type::Bool) && categories.iter().any(|c| c != "True" && c != "False")
         }),
@@ -124,7 +133,7 @@ fn seen(plan: &Plan<'_>, identifiers: &Identifiers, slot: usize) -> Option<Strin
     }
 }
 
-fn table(plan: &Plan<'_>, rows: &[Row<'_>]) -> Json {
+fn table(plan: &Plan<'_>, rows: &[Row<'_>], roots: &[usize]) -> Json {
     let rows: Vec<Json> = rows
         .iter()
         .map(|row| match row {
@@ -138,6 +147,7 @@ fn table(plan: &Plan<'_>, rows: &[Row<'_>]) -> Json {
         })
         .collect();
     json!({
+        "roots": roots,
         "rows": rows,
         "numbers": rows.iter().any(|r| r["kind"] == "at_most"),
         "categories": rows.iter().any(|r| r["kind"] == "differs"),

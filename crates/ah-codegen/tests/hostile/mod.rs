@@ -1,0 +1,209 @@
+//! Whether names stay names: the same model under hostile and under harmless names must give the
+//! same code but for identifiers, strings and comments. Used by a test and by the fuzz target.
+
+#![allow(dead_code)] // Each uses some of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path};
+
+use ah_codegen::{Mode, Request, Target, generate};
+use ah_types::Model;
+use ah_types::expr::{self, Expr};
+use rand::SeedableRng;
+use rand_pcg::Pcg64;
+use serde_json::Value as Json;
+
+use super::models;
+
+/// Panics where a name gets out of its place.
+pub fn check(seed: u64, depth: usize, names: &[String]) {
+    let model = models::model(&mut Pcg64::seed_from_u64(seed), "name of the heuristic", depth, 60);
+    let json: Json = serde_json::from_str(&model.to_json()).unwrap();
+    let mut own = BTreeSet::new();
+    rename(&json, &mut |name| {
+        own.insert(name.to_owned());
+        name.to_owned()
+    });
+    // Names are sorted in a model, so that another order would be another model.
+    let mut hostile: BTreeSet<String> = names.iter().take(own.len()).cloned().collect();
+    for i in 0.. {
+        hostile.retain(|name| !is_fixed(name));
+        if hostile.len() >= own.len() {
+            break;
+        }
+        hostile.insert(format!("{}{i}", names.get(i % names.len().max(1)).map_or("", String::as_str)));
+    }
+    let hostile: BTreeMap<&String, &String> = own.iter().zip(&hostile).collect();
+    let mut fixed_between: BTreeMap<&str, String> = BTreeMap::new();
+    for (i, name) in hostile.values().enumerate() {
+        // `False` and `True` are compared with names: each stays on its side.
+        let stem = if name.as_str() < "False" {
+            "A"
+        } else if name.as_str() < "True" {
+            "M"
+        } else {
+            "a"
+        };
+        fixed_between.insert(name, format!("{stem}{i:05}x"));
+    }
+    let apply = |to: &dyn Fn(&str) -> String| {
+        let text = rename(&json, &mut |name| to(name)).to_string();
+        Model::parse(&text)
+    };
+    let to_hostile = |name: &str| hostile.get(&name.to_owned()).map_or(name, |n| n.as_str()).to_owned();
+    // A feature whose name holds a backquote stands in no expression.
+    let Ok(hostile_model) = apply(&to_hostile) else { return };
+    let harmless_model = apply(&|name| {
+        let hostile = to_hostile(name);
+        fixed_between.get(hostile.as_str()).cloned().unwrap_or(hostile)
+    });
+    let harmless_model = harmless_model.expect("a valid model");
+    for target in Target::ALL {
+        let (a, b) = (shape(&hostile_model, target), shape(&harmless_model, target));
+        assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>(), "{target:?}");
+        for (path, tokens) in &a {
+            if let Some(i) = (0..tokens.len().max(b[path].len())).find(|&i| tokens.get(i) != b[path].get(i)) {
+                let near = |t: &[String]| t[i.saturating_sub(20)..t.len().min(i + 20)].join(" ");
+                panic!("{target:?} {path}: expected {}\nfound {}", near(&b[path]), near(tokens));
+            }
+        }
+    }
+}
+
+fn is_fixed(name: &str) -> bool {
+    matches!(name, "True" | "False")
+}
+
+/// The model file with every name given to `to`.
+fn rename(json: &Json, to: &mut dyn FnMut(&str) -> String) -> Json {
+    fn text(x: &Json, to: &mut dyn FnMut(&str) -> String) -> Json {
+        match x.as_str() {
+            Some(s) if !is_fixed(s) => to(s).into(),
+            _ => x.clone(),
+        }
+    }
+    fn walk(key: &str, x: &Json, to: &mut dyn FnMut(&str) -> String) -> Json {
+        match (key, x) {
+            ("precondition" | "expression", Json::String(s)) => {
+                expression(&expr::parse(s).unwrap(), to).to_string().into()
+            }
+            ("categories", Json::Object(map)) => {
+                let of = |x: &Json, to: &mut dyn FnMut(&str) -> String| walk("categories", x, to);
+                let map: Vec<_> = map.iter().map(|(k, x)| (to(k), of(x, to))).collect();
+                map.into_iter().collect()
+            }
+            ("trees" | "nodes" | "ranking", Json::Array(all)) => {
+                all.iter().map(|x| walk("", x, to)).collect()
+            }
+            ("features" | "derived", Json::Array(all)) => all.iter().map(|x| walk("", x, to)).collect(),
+            ("categories" | "choices", Json::Array(all)) => {
+                let mut names: Vec<Json> = all.iter().map(|x| text(x, to)).collect();
+                names.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
+                names.into()
+            }
+            ("", Json::Object(map)) => map.iter().map(|(k, x)| (k.clone(), walk(k, x, to))).collect(),
+            (
+                "heuristic" | "optimization" | "name" | "unit" | "description" | "fallback" | "feature"
+                | "category" | "choice",
+                Json::String(_),
+            ) => text(x, to),
+            _ => x.clone(),
+        }
+    }
+    walk("", json, to)
+}
+
+fn expression(e: &Expr, to: &mut dyn FnMut(&str) -> String) -> Expr {
+    let mut boxed = |e: &Expr| Box::new(expression(e, to));
+    match e {
+        Expr::Number(_) | Expr::Bool(_) => e.clone(),
+        Expr::Text(t) if is_fixed(t) => e.clone(),
+        Expr::Text(t) => Expr::Text(to(t)),
+        Expr::Feature(f) => Expr::Feature(to(f)),
+        Expr::Unary(op, a) => Expr::Unary(*op, boxed(a)),
+        Expr::Binary(op, a, b) => Expr::Binary(*op, boxed(a), boxed(b)),
+        Expr::If(c, a, b) => Expr::If(boxed(c), boxed(a), boxed(b)),
+        Expr::Call(f, args) => Expr::Call(*f, args.iter().map(|a| expression(a, to)).collect()),
+    }
+}
+
+/// The tokens of each file, without what names may change: identifiers and strings lose their text,
+/// comments and attributes go.
+fn shape(model: &Model, target: Target) -> BTreeMap<String, Vec<String>> {
+    let out = Path::new("out");
+    let request =
+        Request { model, targets: &[target], out, mode: Mode::DryRun, templates: None, runtime_path: None };
+    let report = generate(&request).unwrap();
+    let generated = &report.generated[0];
+    let place = generated.place.strip_prefix(out).expect("below the output folder");
+    assert!(matches!(place.components().collect::<Vec<_>>()[..], [Component::Normal(_)]), "{place:?}");
+    let code = |(path, text): (&String, &String)| {
+        if path.ends_with("Cargo.toml") {
+            // Neither keys nor tables come from names.
+            let table: toml::Table = text.parse().expect("TOML");
+            return Some((path.clone(), table.keys().cloned().collect()));
+        }
+        let code = target != Target::Rust || path.ends_with(".rs");
+        code.then(|| (path.clone(), tokens(text, target)))
+    };
+    generated.files.iter().filter_map(code).collect()
+}
+
+fn tokens(text: &str, target: Target) -> Vec<String> {
+    let mut found = Vec::new();
+    let line_comment = if target == Target::Pytorch { "#" } else { "//" };
+    let (mut rest, mut fresh) = (text, true);
+    while let Some(c) = rest.chars().next() {
+        let length = if fresh && target == Target::Rust && is_attribute(rest)
+            || rest.starts_with(line_comment)
+        {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if target == Target::C && rest.starts_with("/*") {
+            rest.find("*/").expect("the comment ends") + 2
+        } else if c == '"' || (c == '\'' && target == Target::Pytorch) {
+            found.push("string".to_owned());
+            string(rest, c)
+        } else if c.is_ascii_alphabetic() || c == '_' {
+            found.push("identifier".to_owned());
+            rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len())
+        } else if c.is_ascii_digit() {
+            let length = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '.').unwrap_or(rest.len());
+            // The lengths of names in C.
+            let whole = target == Target::C && !rest[..length].contains('.');
+            found.push(if whole { "number" } else { &rest[..length] }.to_owned());
+            length
+        } else {
+            assert!(c.is_ascii(), "{c:?} outside of strings and comments");
+            // A list that is broken into lines ends with a comma.
+            if matches!(c, ')' | ']' | '}') && found.last().is_some_and(|t| t == ",") {
+                found.pop();
+            }
+            if !c.is_whitespace() || (c == ' ' && fresh && target == Target::Pytorch) {
+                found.push(c.to_string());
+            }
+            1
+        };
+        fresh = c == '\n' || (fresh && c == ' ');
+        rest = &rest[length..];
+    }
+    found
+}
+
+/// Where names decide whether it stands there.
+fn is_attribute(rest: &str) -> bool {
+    rest.starts_with("#[rustfmt::skip]") || rest.starts_with("#[cfg_attr(feature = \"serde\", serde(rename")
+}
+
+fn string(rest: &str, quote: char) -> usize {
+    let mut escaped = false;
+    for (i, c) in rest.char_indices().skip(1) {
+        assert!(c != '\n', "a string ends in its line");
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            c if c == quote => return i + 1,
+            _ => {}
+        }
+    }
+    panic!("a string ends")
+}

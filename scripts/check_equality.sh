@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Learns heuristics from every published log (../shared/data, where it is there) and every log under
+# data/, builds them as Rust, PyTorch and C, and compares all with the models, bit by bit:
+#   scripts/check_equality.sh [TIMES]
+# TIMES (default 1) is how many times as many random models as `make test` are compared, too.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+folder=target/equality
+rm -rf "$folder" && mkdir -p "$folder"
+cargo build --release --quiet --bin ah-train
+shopt -s nullglob
+# Beside the checkout, or beside that of which this is a worktree.
+logs=(../shared/data/*.txt.gz ../../shared/data/*.txt.gz data/*/*.txt.gz)
+for log in "${logs[@]}"; do
+  name=$(echo "$log" | sed "s/.*shared.data.//" | tr '/.' '__')
+  for way in "" "--trees 3" "--learner regression"; do
+    # shellcheck disable=SC2086
+    "${CARGO_TARGET_DIR:-target}/release/ah-train" "$log" --heuristic-name "$name" $way --no-codegen \
+      --model "$folder/$name$(echo "$way" | tr -d ' -').json" > /dev/null 2>&1 \
+      || echo "passed over: ah-train cannot learn from $log with '$way'" >&2
+  done
+done
+echo "$(ls "$folder" | wc -l) models from ${#logs[@]} logs"
+AH_MODELS=$PWD/$folder AH_CASES=${1-1} cargo test --quiet -p ah-codegen --test equality -- --nocapture 2>&1 |
+  grep -E "mismatches|skipped|test result|panicked"

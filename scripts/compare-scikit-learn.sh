@@ -3,7 +3,7 @@
 # unlimited depth and to depth 8: scripts/compare-scikit-learn.sh [ROWS...]
 # Needs python3 with numpy and scikit-learn. `winners`: both see one winner for each row. `times`: ours
 # sees what each choice costs, scikit-learn the winner. Held-out slowdown is the geometric mean of
-# time / best time of what is picked for a quarter more rows.
+# time / best time of what is picked for a quarter more rows. NOISE (0.2): the share of random winners.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo build --release --quiet -p ah-train --example fit_scaling
@@ -13,7 +13,7 @@ trap 'rm -rf "$folder"' EXIT
 for rows in "$@"; do
   for targets in winners times; do
     for depth in 64 8; do
-      target/release/examples/fit_scaling rows="$rows" targets=$targets depth=$depth folder="$folder" |
+      target/release/examples/fit_scaling rows="$rows" targets=$targets depth=$depth noise="${NOISE:-0.2}" folder="$folder" |
         tee "$folder/ours.txt"
       OMP_NUM_THREADS=1 python3 - "$folder" "$rows" $targets $depth <<'PY'
 import re, sys, time

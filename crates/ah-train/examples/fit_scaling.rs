@@ -1,10 +1,10 @@
 //! One fit of the learner `soft` to unlimited depth, by rows:
-//! `fit_scaling [rows=10000,100000,1000000] [threads=1] [targets=winners|times] [depth=64] [folder=FOLDER]`.
+//! `fit_scaling [rows=10000,100000,1000000] [threads=1] [targets=winners|times] [depth=64] [noise=0.2] [folder=FOLDER]`.
 //!
 //! 40 features (half of them with 2 to 64 values, half continuous) and 22 choices; a quarter more
 //! rows are held out and judged. With one winner for each row, what is not the winner costs ten times
 //! as much.
-//! - `winners`: the winner follows from a few features with noise. With one winner for each row the soft
+//! - `winners`: the winner follows from a few features, but for a share of `noise`. With one winner for each row the soft
 //!   targets are one-hot, and their variance is Gini's impurity: scikit-learn's
 //!   DecisionTreeClassifier does the same work. Preset A, leaves of one row.
 //! - `times`: each choice's time follows from four features, with 3 % noise, as in a log. Preset C
@@ -38,11 +38,11 @@ fn features(rows: usize, random: &mut Pcg64) -> Vec<Vec<f64>> {
     (0..COLUMNS).map(column).collect()
 }
 
-fn winners(columns: &[Vec<f64>], random: &mut Pcg64) -> Vec<usize> {
+fn winners(columns: &[Vec<f64>], noise: f64, random: &mut Pcg64) -> Vec<usize> {
     let mut winner = |row: usize| {
         let x = |c: usize| columns[c][row];
         let rule = (x(1) * 4.0) as usize * 5 + (x(3) * 3.0) as usize * 2 + x(0) as usize;
-        if random.random_bool(0.2) { random.random_range(0..CHOICES) } else { rule % CHOICES }
+        if random.random_bool(noise) { random.random_range(0..CHOICES) } else { rule % CHOICES }
     };
     (0..columns[0].len()).map(&mut winner).collect()
 }
@@ -91,6 +91,7 @@ fn main() -> std::io::Result<()> {
     let option = |name: &str| args.iter().find_map(|a| a.strip_prefix(name)?.strip_prefix('='));
     let threads = option("threads").and_then(|t| t.parse().ok()).unwrap_or(1);
     let depth = option("depth").and_then(|d| d.parse().ok()).unwrap_or(64);
+    let noise = option("noise").and_then(|n| n.parse().ok()).unwrap_or(0.2);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
     for rows in option("rows").unwrap_or("10000,100000,1000000").split(',') {
         let rows: usize = rows.parse().expect("rows=10000,100000");
@@ -105,7 +106,7 @@ fn main() -> std::io::Result<()> {
             let targets = Targets::from_log_slowdowns(times.len(), CHOICES, log_slowdown);
             ("times", targets, Soft::preset(Preset::C, depth, 3))
         } else {
-            let winners = winners(&values, &mut random);
+            let winners = winners(&values, noise, &mut random);
             if let Some(folder) = option("folder") {
                 write(folder.as_ref(), "winners.f32", winners.iter().map(|w| *w as f32))?;
             }

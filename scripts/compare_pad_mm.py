@@ -2,14 +2,17 @@
 """Times the inputs of a pad_mm log again with PyTorch on the same GPU and compares.
 
     ah-collect --name pad_mm --backend cuda --num-samples 200 --seed 7 -o check.txt
-    python3 scripts/compare_pad_mm.py check.txt
+    python3 scripts/compare_pad_mm.py check.txt [INPUTS] [--write pytorch.txt]
 
 `orig` is compared with torch.mm, `pad` with Inductor's own pad_mm function (prepadded sides as its
-should_pad_bench prepares them), both under triton.testing.do_bench. Needs PyTorch with Triton.
+should_pad_bench prepares them), both under triton.testing.do_bench. --write keeps PyTorch's times as a
+log. Needs PyTorch with Triton.
 """
 
+import argparse
 import csv
 import gzip
+import json
 import statistics
 import sys
 
@@ -23,15 +26,25 @@ CLEAR_GAP = 0.10
 
 
 def read(path):
-    """The medians of each input's choices, by the input's features."""
+    """The log's metadata, and the medians of each input's choices with the input's features."""
     opener = gzip.open if path.endswith(".gz") else open
     inputs = {}
     with opener(path, "rt") as lines:
-        next(lines)
+        metadata = json.loads(next(lines))
         for row in csv.DictReader(lines):
             choice, feedback = row.pop("choice"), float(row.pop("feedback"))
             inputs.setdefault(tuple(row.items()), {}).setdefault(choice, []).append(feedback)
-    return [(dict(k), {c: statistics.median(v) for c, v in t.items()}) for k, t in inputs.items()]
+    return metadata, [(dict(k), {c: statistics.median(v) for c, v in t.items()}) for k, t in inputs.items()]
+
+
+def write(path, metadata, timed):
+    """A log of PyTorch's times: its own metadata, without what our tool adds about our timing."""
+    with open(path, "w", newline="") as file:
+        metadata = {k: v for k, v in metadata.items() if k != "autoheuristic_rs"}
+        file.write(json.dumps(metadata) + "\n")
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow([*timed[0][0], "choice", "feedback"])
+        rows.writerows([*f.values(), choice, ms] for f, times in timed for choice, ms in times.items())
 
 
 def matrix(rows, columns, row_stride, dtype):
@@ -66,11 +79,19 @@ def time_with_pytorch(features):
 
 
 def main():
-    inputs = read(sys.argv[1])[: int(sys.argv[2]) if len(sys.argv) > 2 else None]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("log")
+    parser.add_argument("inputs", nargs="?", type=int, help="only so many, the first")
+    parser.add_argument("--write", metavar="LOG", help="keep PyTorch's times")
+    given = parser.parse_args()
+    metadata, inputs = read(given.log)
+    inputs = inputs[: given.inputs]
+    timed = []
     deviations = {choice: [] for choice in LIMITS}
     clear = agree = 0
     for features, ours in inputs:
         theirs = time_with_pytorch(features)
+        timed.append((features, theirs))
         for choice in LIMITS:
             deviations[choice].append(ours[choice] / theirs[choice] - 1)
         best, second = sorted(theirs.values())
@@ -82,6 +103,8 @@ def main():
         ready = "".join("p" if features[f"prepadded_mat{i}"] == "True" else "-" for i in (1, 2))
         times = " ".join(f"{c} {ours[c]:.4f} {theirs[c]:.4f} {ours[c] / theirs[c] - 1:+.1%}" for c in LIMITS)
         print(f"{shape:>20} {features['mat1_dtype'][6:]:9}{features['using_tf32'][:5]:6}{layout} {ready} {times}")
+    if given.write:
+        write(given.write, metadata, timed)
     good = True
     for choice, limit in LIMITS.items():
         values = deviations[choice]

@@ -1,14 +1,22 @@
 #!/usr/bin/env bash
-# What a decision costs by the crate that is generated from a model of mixed_mm, and by the model file:
-#   scripts/latency.sh MODEL
+# What a decision costs by the crate that is generated from a model of mixed_mm or pad_mm, and by the
+# model file, and that neither allocates. Fails where a median misses its target.
+#   scripts/latency.sh [MODEL...]     (without one: those under generated/)
 # Everything is written under target/latency.
 set -euo pipefail
-model=$(realpath "${1:?usage: scripts/latency.sh MODEL}")
+for model in "$@"; do models+=("$(realpath "$model")"); done
 cd "$(dirname "$0")/.."
+[ $# -gt 0 ] || models=("$PWD"/generated/{mixed_mm,pad_mm}_h200.model.json)
 
-folder=target/latency
-rm -rf "$folder" && mkdir -p "$folder" && cp -r scripts/latency "$folder/program" && cp Cargo.lock "$folder/program/"
-cargo run --release --quiet -p ah-codegen -- "$model" --out "$folder/generated" --runtime-path crates/ah-runtime >&2
-name=$(basename "$folder"/generated/*/)
-sed -i "s/HEURISTIC/$name/g" "$folder/program/Cargo.toml"
-cargo run --release --quiet --manifest-path "$folder/program/Cargo.toml" --target-dir "${CARGO_TARGET_DIR:-target}" -- "$model"
+missed=0
+for model in "${models[@]}"; do
+  folder=target/latency/$(basename "$model" .model.json)
+  rm -rf "$folder" && mkdir -p "$folder" && cp -r scripts/latency "$folder/program" && cp Cargo.lock "$folder/program/"
+  cargo run --release --quiet -p ah-codegen -- "$model" --out "$folder/generated" --runtime-path crates/ah-runtime >&2
+  name=$(basename "$folder"/generated/*/)
+  sed -i "s/HEURISTIC/$name/g" "$folder/program/Cargo.toml"
+  cargo build --release --quiet --manifest-path "$folder/program/Cargo.toml" --target-dir target/latency/build
+  cp target/latency/build/release/latency "$folder/latency"
+  "$folder/latency" "$model" || missed=1
+done
+exit $missed

@@ -1,11 +1,32 @@
-//! Any text as a model: an error, or a model that decides without a panic and prints to what reads back.
+//! Any text as a model: an error, or a model that decides without a panic, alike by the file's own
+//! evaluation and at run time, and prints to what reads back.
 #![no_main]
-use ah_types::{Context, Model};
+use ah_runtime::{Heuristic, LoadedModel};
+use ah_types::model::Decision;
+use ah_types::{FeatureKind, Model, Scalar, Value};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    if let Ok(model) = Model::parse(text) {
-        assert_eq!(Model::parse(&model.to_json()).as_ref(), Ok(&model));
-        let _ = model.decide(&model.values(&Context::new()), |_| true);
+    let Ok(model) = Model::parse(text) else { return };
+    assert_eq!(Model::parse(&model.to_json()).as_ref(), Ok(&model));
+    let loaded = LoadedModel::from(model.clone());
+    for (turn, number) in
+        [0.0, 1.0, 8.0, 9.5, 11.0, 4096.0, -3.0, 1e300, f64::INFINITY, f64::NAN].into_iter().enumerate()
+    {
+        let value = |(slot, feature): (usize, &ah_types::Feature)| match feature.kind {
+            FeatureKind::Numerical => Value::from(number),
+            FeatureKind::Categorical => {
+                Value::from(model.categories[slot].get(turn % 3).map_or("never seen", String::as_str))
+            }
+        };
+        let values: Vec<Value> = model.features.base().features().iter().enumerate().map(value).collect();
+        let scalars: Vec<Scalar<'_>> = values.iter().map(Value::as_scalar).collect();
+        let own = match model.decide(&values, |choice| choice.index() != turn) {
+            Decision::Choice(ranked) => Some(ranked.choice.index()),
+            _ => None,
+        };
+        assert_eq!(loaded.decide(&scalars, &|choice| choice != turn).ok(), own);
+        let _ = loaded.ranked(&scalars, &mut |choice| assert!(choice < model.choices.len()));
+        let _ = loaded.decide(&scalars[..scalars.len() / 2], &|_| true);
     }
 });

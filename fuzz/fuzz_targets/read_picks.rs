@@ -1,23 +1,45 @@
 //! Any text as the picks of a MultiKernel: ignored, or picks that run only what supports the input.
+//!
+//! What a file must say first (this program's kernels, versions, features and device) no mutation would
+//! hit. So the input stands where the picks of an honest recording stood; one that starts with `!` is a whole file.
 #![no_main]
+use std::sync::LazyLock;
+
+use ah_runtime::multi_kernel::{Builder, Dimension};
 use ah_runtime::{AutoHeuristic, Environment, MultiKernel};
 use libfuzzer_sys::fuzz_target;
 
 type Kernel = fn() -> usize;
 
-fuzz_target!(|text: &str| {
-    let decision = AutoHeuristic::builder("x")
-        .numerical("n")
-        .categorical("dtype")
-        .environment(Environment::default());
-    let multi = MultiKernel::<Kernel>::builder(decision)
+fn builder() -> Builder<Kernel> {
+    let decision =
+        AutoHeuristic::builder("x").numerical("n").categorical("dtype").environment(Environment::default());
+    MultiKernel::<Kernel>::builder(decision)
         .kernel("a", 1, (|| 0) as Kernel)
         .kernel("b", 1, || 1)
         .eligible("b", |v| v[0].number().is_some_and(|n| n < 1000.0))
-        .lookup_text(text)
-        .build()
-        .expect("a recording that cannot be used is no error");
-    for n in [0.0, 16.0, 100.0, 1000.0, 1e300, f64::INFINITY, f64::NAN] {
+        .dimension("n", Dimension::automatic().halvings(1).divisible_by(16))
+}
+
+/// An honest recording up to its picks.
+static HEAD: LazyLock<String> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.json");
+    let multi = builder().no_cache().record(&path).build().unwrap();
+    let _ = multi.run(&[16.into(), "f32".into()], |kernel| Ok::<_, String>(kernel()));
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (head, _) = text.split_once("\"picks\": [").unwrap();
+    assert!(builder().lookup_text(&text).build().unwrap().pick(&[16.into(), "f32".into()]).is_some());
+    head.to_owned()
+});
+
+fuzz_target!(|text: &str| {
+    let text = match text.strip_prefix('!') {
+        Some(whole) => whole.to_owned(),
+        None => format!("{}\"picks\": [{text}]}}", *HEAD),
+    };
+    let multi = builder().lookup_text(&text).build().expect("a recording that cannot be used is no error");
+    for n in [0.0, 16.0, 100.0, 112.0, 999.0, 1000.0, 1024.0, 1e300, f64::INFINITY, f64::NAN] {
         let ran = multi.run(&[n.into(), "f32".into()], |kernel| Ok::<_, String>(kernel()));
         assert!(ran == Ok(0) || (ran == Ok(1) && n < 1000.0));
     }

@@ -76,13 +76,14 @@ pub fn open(
     })
 }
 
-/// The optimization of this name: a built-in one or the fake device's.
+/// The optimization of this name: a built-in one, the fake device's, or the GPU's faults.
 ///
 /// # Errors
 /// [`OptimizationError::Unknown`] lists the names that exist.
 pub fn optimization(name: &str, backend: Backend) -> Result<Optimization, OptimizationError> {
-    match backend {
-        Backend::Fake => Optimization::from_toml(fake::OPTIMIZATION),
+    match (backend, name) {
+        (Backend::Fake, _) => Optimization::from_toml(fake::OPTIMIZATION),
+        (Backend::Cuda, "faults") => Optimization::from_toml(cuda::FAULTS),
         _ => Optimization::built_in(name),
     }
 }

@@ -130,16 +130,17 @@ pub fn collect(
         )));
     }
 
-    let (log, resumed) = LogWriter::open(&options.output, &metadata, &schema)?;
+    let (mut log, cut) = LogWriter::open(&options.output, &metadata, &schema)?;
+    let measured = log.inputs()?;
     let (outcomes, skipped) = Outcomes::open(&options.output)?;
     let mut writer = Writer { log, outcomes, choices, policy: options.policy };
     let mut summary = Summary {
-        resumed: resumed.inputs.len() as u64,
-        cut: resumed.cut,
+        resumed: measured.len() as u64,
+        cut,
         workers: u32::try_from(runners.len()).unwrap_or(u32::MAX),
         ..Summary::default()
     };
-    let seen = resumed.inputs.into_iter().chain(skipped).collect();
+    let seen = measured.into_iter().chain(skipped).collect();
     let plan = Plan::new(options.inputs.clone(), options.seed, options.shard, seen, schema);
     let goal = match (options.num_samples, plan.remaining()) {
         (Some(n), Some(left)) => Some(n.min(left + summary.resumed)),

@@ -50,6 +50,7 @@ pub fn measure(
         policy,
         failures: vec![None; choices as usize],
         runs: vec![1; choices as usize],
+        bursts: vec![policy.burst.max(1); choices as usize],
         measuring: Duration::ZERO,
         lost: None,
     };
@@ -69,6 +70,8 @@ struct Contest<'p> {
     failures: Vec<Option<Failure>>,
     /// Runs that make one sample, by choice.
     runs: Vec<u32>,
+    /// Samples that are taken in a row, by choice.
+    bursts: Vec<u32>,
     measuring: Duration,
     lost: Option<String>,
 }
@@ -89,6 +92,7 @@ impl Contest<'_> {
                 if !self.policy.cold {
                     self.runs[choice.index()] = runs_a_sample(self.policy.min_sample_ms, fastest);
                 }
+                self.bursts[choice.index()] = within(self.policy.budget_ms, fastest, self.policy.burst);
             }
             Err(failure) => self.withdraw(choice, failure),
         }
@@ -96,7 +100,7 @@ impl Contest<'_> {
 
     fn sample(&mut self, runner: &mut dyn Runner, choice: ChoiceId) {
         let left = self.policy.max_samples as usize - self.race.samples(choice.index()).len();
-        let samples = self.policy.burst.max(1).min(u32::try_from(left).unwrap_or(u32::MAX));
+        let samples = self.bursts[choice.index()].min(u32::try_from(left).unwrap_or(u32::MAX));
         let burst = Burst { samples, runs: self.runs[choice.index()], cold: self.policy.cold };
         let before = self.measuring;
         match self.timed(runner, choice, burst) {
@@ -154,6 +158,13 @@ impl Contest<'_> {
         });
         Measurement { outcomes: outcomes.collect(), measuring: self.measuring, lost: self.lost }
     }
+}
+
+/// As many samples in a row as the budget holds, at least one.
+fn within(budget_ms: f64, run_ms: f64, burst: u32) -> u32 {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Clamped first.
+    let samples = (budget_ms / run_ms).clamp(1.0, f64::from(burst.max(1))) as u32;
+    samples
 }
 
 /// As many runs as fill a sample.

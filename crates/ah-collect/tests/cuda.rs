@@ -1,6 +1,193 @@
-//! What a machine without an NVIDIA GPU says.
+//! NVIDIA GPUs, from outside: what is survived on a machine that has one, and what is said on one that
+//! has none. Without Rust on the machine with the GPU, carry this test's binary and `ah-collect`
+//! there and name the latter in `CARGO_BIN_EXE_ah-collect`.
 
-use assert_cmd::Command;
+mod common;
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use ah_types::{Log, exit, log};
+use common::{Folder, error, inputs, succeed};
+
+/// True on a machine with a GPU; else says what is not tried.
+fn gpu(what: &str) -> bool {
+    match ah_collect::cuda::count() {
+        Ok(n) if n > 0 => true,
+        Ok(_) => {
+            eprintln!("skipped: there is no GPU here, so {what} is not tried");
+            false
+        }
+        Err(e) => {
+            eprintln!("skipped: {e}; so {what} is not tried");
+            false
+        }
+    }
+}
+
+fn cuda(folder: &Folder, name: &str) -> assert_cmd::Command {
+    let mut command = assert_cmd::Command::cargo_bin("ah-collect").unwrap();
+    command.args(["--backend", "cuda", "--name", name, "-o"]).arg(folder.log());
+    command
+}
+
+/// The same, to be interrupted.
+fn start(folder: &Folder, arguments: &[&str]) -> Child {
+    Command::new(assert_cmd::Command::cargo_bin("ah-collect").unwrap().get_program())
+        .args(["--backend", "cuda", "--name", "softmax", "-o"])
+        .arg(folder.log())
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Until the log has so many lines; nothing is read of it that may be half written.
+fn wait_for_lines(folder: &Folder, count: usize) {
+    let begin = Instant::now();
+    while std::fs::read_to_string(folder.log()).unwrap_or_default().lines().count() < count {
+        assert!(begin.elapsed() < Duration::from_secs(120), "nothing is measured");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// The feedback of a choice on the input of this size.
+fn feedback(log: &Log, size: f64, choice: &str) -> Vec<f64> {
+    let input = (0..log.inputs.len()).find(|i| log.context(*i).number("size") == Some(size)).unwrap();
+    let of_choice = |s: &&log::Sample| s.input as usize == input && log.choice_name(s.choice) == choice;
+    log.samples.iter().filter(of_choice).map(|s| s.feedback).collect()
+}
+
+#[test]
+fn a_kernels_fault_costs_its_choice_on_its_input_and_nothing_else() {
+    if !gpu("what real kernels' faults cost") {
+        return;
+    }
+    let folder = Folder::new();
+    std::fs::write(folder.path("inputs.csv"), "size\n1000\n1099511627776\n1001\n4194304\n").unwrap();
+    let mut command = cuda(&folder, "faults");
+    let stderr = succeed(command.args(["--hang-seconds", "3", "--inputs"]).arg(folder.path("inputs.csv")));
+    eprintln!("{stderr}");
+    let log = log::read(&[folder.log()]).unwrap();
+    assert_eq!(log.inputs.len(), 3, "the input that fits no memory is skipped, the others are measured");
+    let measured = |size, choice| {
+        let rows = feedback(&log, size, choice);
+        assert!(
+            rows.len() == 3 && rows.iter().all(|ms| *ms > 0.0 && *ms < 1.0),
+            "{choice} on {size}: {rows:?}"
+        );
+    };
+    for size in [1000.0, 1001.0, 4_194_304.0] {
+        for right in ["steady", "steady_too"] {
+            measured(size, right);
+        }
+        for faulty in ["wrong", "unwritten", "not_compiling", "not_launching"] {
+            assert_eq!(feedback(&log, size, faulty), [f64::INFINITY], "{faulty} on {size}");
+        }
+        for lethal in ["illegal_address", "misaligned_address", "hanging", "crashing"] {
+            if size % 2.0 == 0.0 {
+                assert_eq!(feedback(&log, size, lethal), [f64::INFINITY], "{lethal} on {size}");
+            } else {
+                measured(size, lethal);
+            }
+        }
+    }
+    let outcomes = folder.read("train.txt.outcomes.jsonl");
+    for reason in [
+        "CUDA_ERROR_OUT_OF_MEMORY",
+        "wrong result: element 500 is",
+        "wrong result: element 999 is NaN",
+        "faults.cu(25): error: identifier",
+        "ask for shared memory",
+        "CUDA_ERROR_ILLEGAL_ADDRESS",
+        "CUDA_ERROR_MISALIGNED_ADDRESS",
+        "hung: no answer within 3 s",
+        "crashed: the worker process ended with signal",
+    ] {
+        assert!(outcomes.contains(reason), "{reason} in {outcomes}");
+    }
+}
+
+#[test]
+fn an_interrupted_run_ends_after_the_input_in_hand_and_goes_on_later() {
+    if !gpu("an interruption") {
+        return;
+    }
+    let folder = Folder::new();
+    let child = start(&folder, &["--num-samples", "100000"]);
+    wait_for_lines(&folder, 300);
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(i32::from(exit::INTERRUPTED)), "{stderr}");
+    assert!(stderr.contains("interrupted after the input in hand"), "{stderr}");
+    let before = inputs(&folder);
+    let goal = (before.len() + 5).to_string();
+    succeed(cuda(&folder, "softmax").args(["--num-samples", &goal]));
+    assert_eq!(inputs(&folder)[..before.len()], before);
+    assert_eq!(inputs(&folder).len(), before.len() + 5);
+}
+
+#[test]
+fn a_killed_run_loses_at_most_the_input_in_hand() {
+    if !gpu("a kill") {
+        return;
+    }
+    let folder = Folder::new();
+    let mut child = start(&folder, &["--num-samples", "100000"]);
+    wait_for_lines(&folder, 1000);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let before = inputs(&folder);
+    let goal = before.len() + 5;
+    succeed(cuda(&folder, "softmax").args(["--num-samples", &goal.to_string()]));
+    let resumed = inputs(&folder);
+    assert_eq!(resumed[..before.len()], before, "what was measured stays");
+    // The same sequence as a run that nobody killed: nothing is left out, nothing comes twice.
+    let whole = Folder::new();
+    succeed(cuda(&whole, "softmax").args(["--num-samples", &goal.to_string()]));
+    assert_eq!(resumed, inputs(&whole));
+}
+
+#[test]
+fn bad_input_is_named() {
+    if !gpu("bad input on a GPU") {
+        return;
+    }
+    let folder = Folder::new();
+    let (code, message) = error(cuda(&folder, "pad_mm").args(["--device", "99"]));
+    assert_eq!(code, i32::from(exit::DEVICE), "{message}");
+    assert!(message.contains("found --device 99"), "{message}");
+    let head = "m,k,n,mat1_stride_0,mat1_stride_1,mat2_stride_0,mat2_stride_1,mat1_dtype,mat2_dtype,\
+                mat1_iscontig,mat2_iscontig,using_tf32";
+    for (name, row, expected) in [
+        (
+            "mm",
+            "64,64,99999999,64,1,99999999,1,torch.float16,torch.float16,True,True,not_float_32",
+            "n must be",
+        ),
+        (
+            "mm",
+            "64,64,64,64,1,64,1,torch.float8_e4m3fn,torch.float16,True,True,not_float_32",
+            "float8_e4m3fn",
+        ),
+        ("mm", "64,64,64,63,1,64,1,torch.float16,torch.float16,True,True,not_float_32", "strides must be"),
+        (
+            "mixed_mm",
+            "200,64,64,64,1,64,1,torch.float16,torch.int8,True,True,not_float_32",
+            "m may be at most 128",
+        ),
+    ] {
+        let path = folder.path("inputs.csv");
+        std::fs::write(&path, format!("{head}\n{row}\n")).unwrap();
+        let (code, message) = error(cuda(&folder, name).arg("--inputs").arg(&path));
+        assert_eq!(code, i32::from(exit::BAD_INPUT), "{message}");
+        assert!(message.contains(expected) && message.contains("inputs.csv:2"), "{message}");
+    }
+    assert!(!folder.log().exists(), "nothing was measured, so there is no log");
+}
 
 #[test]
 fn without_a_gpu_one_sentence_says_what_is_missing() {
@@ -8,17 +195,9 @@ fn without_a_gpu_one_sentence_says_what_is_missing() {
         eprintln!("skipped: this machine has a GPU, so nothing is missing");
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let log = folder.path().join("log.txt");
-    let output = Command::cargo_bin("ah-collect")
-        .unwrap()
-        .args(["--name", "pad_mm", "--backend", "cuda", "--num-samples", "1", "--output"])
-        .arg(&log)
-        .output()
-        .unwrap();
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(i32::from(ah_types::exit::DEVICE)), "{message}");
-    assert!(message.starts_with("error: ") && message.trim_end().lines().count() == 1, "{message}");
+    let folder = Folder::new();
+    let (code, message) = error(cuda(&folder, "pad_mm").args(["--num-samples", "1"]));
+    assert_eq!(code, i32::from(exit::DEVICE), "{message}");
     assert!(message.contains("libcuda.so") || message.contains("finds no GPU"), "{message}");
-    assert!(!log.exists(), "nothing was measured, so there is no log");
+    assert!(!folder.log().exists(), "nothing was measured, so there is no log");
 }

@@ -19,7 +19,12 @@ fn leaf(choices: &[u32]) -> Node {
         worst_over_fallback: 1.0,
         allowed: true,
     };
-    Node::Leaf(Leaf { samples: 1, unsure: None, ranking: choices.iter().map(ranked).collect() })
+    Node::Leaf(Leaf {
+        samples: 1,
+        unsure: None,
+        ranking: choices.iter().map(ranked).collect(),
+        ranges: Vec::new(),
+    })
 }
 
 /// size <= 500 ? small_is_fast : steady. The best boundary is 1000.

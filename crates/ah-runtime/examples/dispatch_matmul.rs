@@ -121,7 +121,8 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     }
     let measuring = begin.elapsed();
     let mut failed = None;
-    let ms = stream::time(choices.len() + 1, SHAPES.len(), 25, |contender, input| {
+    let calls = SHAPES.map(|(_, calls)| calls);
+    let ms = stream::time(choices.len() + 1, &calls, 3, |contender, input| {
         failed = run(contender, input).err().or(failed.take());
     });
     if let Some(error) = failed {
@@ -130,11 +131,11 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     println!(
         "{} shapes, {} calls; the first calls took {measuring:.2?}, measuring included\n",
         SHAPES.len(),
-        { SHAPES.iter().map(|(_, calls)| calls).sum::<u32>() }
+        calls.iter().sum::<u32>()
     );
-    let calls = SHAPES.map(|(_, calls)| calls);
     let beats = stream::report(&names, fallback, &calls, &ms);
     if std::env::args().any(|argument| argument == "--explain") {
+        stream::by_input(SHAPES.iter().map(|([m, k, n], _)| format!("{m} x {k} x {n}")), &names, &ms);
         println!("\n{}", product.kernels.explain());
     }
     Ok(if beats { ExitCode::SUCCESS } else { ExitCode::FAILURE })

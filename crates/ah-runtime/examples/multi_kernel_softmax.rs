@@ -78,7 +78,8 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     }
     let measuring = begin.elapsed();
     let mut failed = None;
-    let ms = stream::time(choices.len() + 1, SIZES.len(), 25, |contender, input| {
+    let calls = SIZES.map(|(_, calls)| calls);
+    let ms = stream::time(choices.len() + 1, &calls, 5, |contender, input| {
         failed = run(contender, input).err().or(failed.take());
     });
     if let Some(error) = failed {
@@ -89,8 +90,9 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         "{} sizes, of which this run measured {measured}; the first calls took {measuring:.2?}\n",
         SIZES.len()
     );
-    let beats = stream::report(&names, fallback, &SIZES.map(|(_, calls)| calls), &ms);
+    let beats = stream::report(&names, fallback, &calls, &ms);
     if std::env::args().any(|argument| argument == "--explain") {
+        stream::by_input(SIZES.iter().map(|([rows, columns], _)| format!("{rows} x {columns}")), &names, &ms);
         println!("\n{}", softmax.explain());
     }
     Ok(if beats { ExitCode::SUCCESS } else { ExitCode::FAILURE })

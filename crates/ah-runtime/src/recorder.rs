@@ -93,8 +93,8 @@ impl Recorder {
         let writer = match &mut *writer {
             Some(writer) => writer,
             empty => {
-                let (opened, resumed) = LogWriter::open(&self.path, &self.metadata, &self.schema)?;
-                if let Some(cut) = resumed.cut {
+                let (opened, cut) = LogWriter::open(&self.path, &self.metadata, &self.schema)?;
+                if let Some(cut) = cut {
                     log::warn!("{}: cut off a torn last line: {cut:?}", self.path.display());
                 }
                 empty.insert(opened)

@@ -1,4 +1,5 @@
-//! The parts of a training: columns, one fit by size (n log n), a whole training.
+//! The parts of a training: columns, one fit by size (n log n; a million rows: `examples/fit_scaling.rs`),
+//! polishing. A whole training: `scripts/bench_train.py`.
 
 use ah_train::columns::Columns;
 use ah_train::learners::{Learner, Preset, Rows, Soft};
@@ -7,25 +8,47 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use linfa::DatasetBase;
 use rand::{Rng, SeedableRng};
 
+/// 40 columns, half of them with few values, and how much slower each of 22 choices is than the best.
+fn data(rows: usize) -> (Columns, Targets) {
+    let mut random = rand_pcg::Pcg64::seed_from_u64(1);
+    let mut value = |column: usize| {
+        let x = f64::from(random.random::<f32>());
+        if column.is_multiple_of(2) { (x * f64::from(2 << (column % 6))).floor() } else { x }
+    };
+    let values: Vec<Vec<f64>> = (0..40).map(|c| (0..rows).map(|_| value(c)).collect()).collect();
+    let log_slowdown = |row: usize, choice: usize| {
+        let at = choice as f64 / 22.0;
+        (values[1][row] - at).abs() + 0.5 * (values[3][row] - (3.0 * at).fract()).abs()
+    };
+    (Columns::from_numbers(&values, 512), Targets::from_log_slowdowns(rows, 22, log_slowdown))
+}
+
+/// To unlimited depth, by the preset that is the default.
 fn fit(c: &mut Criterion) {
     let mut group = c.benchmark_group("fit");
     group.sample_size(10);
     for rows in [1_000_usize, 10_000, 100_000] {
-        let mut random = rand_pcg::Pcg64::seed_from_u64(1);
-        let values: Vec<Vec<f64>> =
-            (0..40).map(|_| (0..rows).map(|_| f64::from(random.random::<f32>())).collect()).collect();
-        let winners: Vec<usize> = (0..rows).map(|r| (values[3][r] * 22.0) as usize % 22).collect();
-        let columns = Columns::from_numbers(&values, 512);
-        let targets = Targets::from_winners(&winners);
+        let (columns, targets) = data(rows);
         let inputs: Vec<u32> = (0..rows as u32).collect();
         let dataset = DatasetBase::new(Rows { columns: &columns, inputs: &inputs }, &targets);
-        let soft = Soft { sweeps: 0, ..Soft::preset(Preset::A, 64, 3) };
+        let soft = Soft::preset(Preset::C, 64, 3);
         group.throughput(Throughput::Elements(rows as u64));
         group.bench_with_input(BenchmarkId::from_parameter(rows), &dataset, |b, dataset| {
             b.iter(|| Learner::grow(&soft, dataset).expect("grows").leaves());
         });
     }
     group.finish();
+}
+
+fn polish(c: &mut Criterion) {
+    let (columns, targets) = data(5_000);
+    let inputs: Vec<u32> = (0..5_000).collect();
+    let rows = Rows { columns: &columns, inputs: &inputs };
+    let soft = Soft::preset(Preset::C, 8, 3);
+    let tree = Learner::grow(&soft, &DatasetBase::new(rows, &targets)).expect("grows");
+    c.bench_function("polish/5000", |b| {
+        b.iter(|| soft.polish(tree.clone(), &rows, &targets).leaves());
+    });
 }
 
 fn columns(c: &mut Criterion) {
@@ -36,5 +59,5 @@ fn columns(c: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, fit, columns);
+criterion_group!(benches, fit, polish, columns);
 criterion_main!(benches);

@@ -1,69 +1,141 @@
-//! One fit of the learner `soft` to unlimited depth: `fit_scaling ROWS [THREADS [FOLDER]]`.
+//! One fit of the learner `soft` to unlimited depth, by rows:
+//! `fit_scaling [rows=10000,100000,1000000] [threads=1] [targets=winners|times] [depth=64] [folder=FOLDER]`.
 //!
-//! 40 features (half of them with 2 to 64 values, half continuous) and 22 choices; the winner follows from
-//! a few features with noise. With one winner for each row the soft targets are one-hot, and their
-//! variance is Gini's impurity: scikit-learn's DecisionTreeClassifier does the same work.
-//! With FOLDER, the matrix is written there for `scripts/compare-scikit-learn.sh`.
+//! 40 features (half of them with 2 to 64 values, half continuous) and 22 choices; a quarter more
+//! rows are held out and judged. With one winner for each row, what is not the winner costs ten times
+//! as much.
+//! - `winners`: the winner follows from a few features with noise. With one winner for each row the soft
+//!   targets are one-hot, and their variance is Gini's impurity: scikit-learn's
+//!   DecisionTreeClassifier does the same work. Preset A, leaves of one row.
+//! - `times`: each choice's time follows from four features, with 3 % noise, as in a log. Preset C
+//!   with its leaves of three rows, which is what is learned by default.
+//!
+//! With `folder=`, the matrix is written there for `scripts/compare-scikit-learn.sh`.
 
+use std::path::Path;
 use std::time::Instant;
 
 use ah_train::columns::Columns;
 use ah_train::learners::{Learner, Preset, Rows, Soft};
-use ah_train::targets::Targets;
+use ah_train::targets::{COST_ONE, Targets};
 use linfa::DatasetBase;
 use rand::{Rng, SeedableRng};
+use rand_pcg::Pcg64;
 
-/// The matrix by column, and the winners.
-fn matrix(rows: usize) -> (Vec<Vec<f64>>, Vec<usize>) {
-    let mut random = rand_pcg::Pcg64::seed_from_u64(1);
-    let column = |c: usize, random: &mut rand_pcg::Pcg64| -> Vec<f64> {
+const COLUMNS: usize = 40;
+const CHOICES: usize = 22;
+
+/// The features, by column.
+fn features(rows: usize, random: &mut Pcg64) -> Vec<Vec<f64>> {
+    let column = |c: usize| -> Vec<f64> {
         let values = 2_u32 << (c % 6);
-        let value = |random: &mut rand_pcg::Pcg64| match c % 2 {
+        let mut value = || match c % 2 {
             0 => f64::from(random.random_range(0..values)),
             _ => f64::from(random.random::<f32>()),
         };
-        (0..rows).map(|_| value(random)).collect()
+        (0..rows).map(|_| value()).collect()
     };
-    let columns: Vec<Vec<f64>> = (0..40).map(|c| column(c, &mut random)).collect();
-    let winner = |row: usize| {
+    (0..COLUMNS).map(column).collect()
+}
+
+fn winners(columns: &[Vec<f64>], random: &mut Pcg64) -> Vec<usize> {
+    let mut winner = |row: usize| {
         let x = |c: usize| columns[c][row];
         let rule = (x(1) * 4.0) as usize * 5 + (x(3) * 3.0) as usize * 2 + x(0) as usize;
-        if random.random_bool(0.2) { random.random_range(0..22) } else { rule % 22 }
+        if random.random_bool(0.2) { random.random_range(0..CHOICES) } else { rule % CHOICES }
     };
-    let winners = (0..rows).map(winner).collect();
-    (columns, winners)
+    (0..columns[0].len()).map(&mut winner).collect()
+}
+
+/// Log slowdowns, by row and choice.
+fn times(columns: &[Vec<f64>], random: &mut Pcg64) -> Vec<[f32; CHOICES]> {
+    let mut row = |row: usize| {
+        let x = |c: usize| columns[c][row];
+        let mut times = [0.0; CHOICES];
+        for (c, time) in times.iter_mut().enumerate() {
+            // Each choice has a shape that it likes; what is further away takes longer.
+            let c = c as f64 / CHOICES as f64;
+            let far = (x(1) - c).abs() + 0.5 * (x(3) - (3.0 * c).fract()).abs() + 0.2 * (x(0) - c).abs();
+            let tail = if x(5) < 0.3 * c { 0.4 } else { 0.0 };
+            *time = far + tail + 0.06 * (random.random::<f64>() - 0.5);
+        }
+        let best = times.iter().copied().fold(f64::INFINITY, f64::min);
+        times.map(|t| (t - best) as f32)
+    };
+    (0..columns[0].len()).map(&mut row).collect()
+}
+
+/// The greatest resident memory of this process so far, in MiB; 0 where the system does not tell.
+fn peak_mib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    line.and_then(|l| l.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) / 1024
+}
+
+/// Processor time of this process so far, in seconds: on a busy machine it says more than the clock.
+fn processor_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let behind_name = stat.rsplit(')').next().unwrap_or_default();
+    let ticks = behind_name.split_whitespace().skip(11).take(2).filter_map(|t| t.parse::<f64>().ok());
+    ticks.sum::<f64>() / 100.0
+}
+
+/// Writes numbers for `scripts/compare-scikit-learn.sh`.
+fn write(folder: &Path, file: &str, numbers: impl Iterator<Item = f32>) -> std::io::Result<()> {
+    let bytes: Vec<u8> = numbers.flat_map(f32::to_le_bytes).collect();
+    std::fs::write(folder.join(file), bytes)
 }
 
 fn main() -> std::io::Result<()> {
-    let mut args = std::env::args().skip(1);
-    let rows: usize = args.next().and_then(|a| a.parse().ok()).unwrap_or(100_000);
-    let threads: usize = args.next().and_then(|a| a.parse().ok()).unwrap_or(1);
-    let (values, winners) = matrix(rows);
-    if let Some(folder) = args.next() {
-        let folder = std::path::PathBuf::from(folder);
-        let numbers: Vec<u8> = values.iter().flatten().flat_map(|x| (*x as f32).to_le_bytes()).collect();
-        std::fs::write(folder.join("features.f32"), numbers)?;
-        let labels: Vec<u8> = winners.iter().map(|w| *w as u8).collect();
-        std::fs::write(folder.join("labels.u8"), labels)?;
-    }
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let option = |name: &str| args.iter().find_map(|a| a.strip_prefix(name)?.strip_prefix('='));
+    let threads = option("threads").and_then(|t| t.parse().ok()).unwrap_or(1);
+    let depth = option("depth").and_then(|d| d.parse().ok()).unwrap_or(64);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
-    pool.install(|| {
+    for rows in option("rows").unwrap_or("10000,100000,1000000").split(',') {
+        let rows: usize = rows.parse().expect("rows=10000,100000");
+        let mut random = Pcg64::seed_from_u64(1);
+        let values = features(rows + rows / 4, &mut random);
+        let (name, targets, soft) = if option("targets") == Some("times") {
+            let times = times(&values, &mut random);
+            if let Some(folder) = option("folder") {
+                write(folder.as_ref(), "times.f32", times.iter().flatten().copied())?;
+            }
+            let log_slowdown = |row: usize, choice: usize| f64::from(times[row][choice]);
+            let targets = Targets::from_log_slowdowns(times.len(), CHOICES, log_slowdown);
+            ("times", targets, Soft::preset(Preset::C, depth, 3))
+        } else {
+            let winners = winners(&values, &mut random);
+            if let Some(folder) = option("folder") {
+                write(folder.as_ref(), "winners.f32", winners.iter().map(|w| *w as f32))?;
+            }
+            let soft = Soft { min_gain: 0.0, ..Soft::preset(Preset::A, depth, 1) };
+            ("winners", Targets::from_winners(&winners), soft)
+        };
+        if let Some(folder) = option("folder") {
+            write(folder.as_ref(), "features.f32", values.iter().flatten().map(|x| *x as f32))?;
+        }
         let start = Instant::now();
-        let columns = Columns::from_numbers(&values, 512);
-        drop(values);
-        let targets = Targets::from_winners(&winners);
+        let columns = pool.install(|| Columns::from_numbers(&values, 512));
         let ready = start.elapsed().as_secs_f64();
+        drop(values);
         let inputs: Vec<u32> = (0..rows as u32).collect();
-        let dataset = DatasetBase::new(Rows { columns: &columns, inputs: &inputs }, &targets);
-        let soft = Soft { min_gain: 0.0, sweeps: 0, ..Soft::preset(Preset::A, 64, 1) };
-        let start = Instant::now();
-        let tree = Learner::grow(&soft, &dataset).expect("grows");
+        let rows_of_fit = Rows { columns: &columns, inputs: &inputs };
+        let dataset = DatasetBase::new(rows_of_fit, &targets);
+        let (start, processor) = (Instant::now(), processor_seconds());
+        let tree = pool.install(|| Learner::grow(&soft, &dataset)).expect("grows");
+        let (seconds, processor) = (start.elapsed().as_secs_f64(), processor_seconds() - processor);
+        let peak = peak_mib();
+        let scores = soft.scores(&tree, &rows_of_fit, &targets);
+        let cost = |input: u32| f64::from(scores.cost(tree.leaf_of(&columns, input), &targets, input));
+        let held_out = rows as u32..(rows + rows / 4) as u32;
+        let mean = held_out.clone().map(cost).sum::<f64>() / COST_ONE / held_out.len().max(1) as f64;
         println!(
-            "ah-train soft: {rows} x 40 x 22, {threads} thread(s): columns and targets {ready:.2} s, fit {:.2} s, {} leaves, depth {}",
-            start.elapsed().as_secs_f64(),
+            "ah-train soft: {rows} x {COLUMNS} x {CHOICES} ({name}), {threads} thread(s): columns {ready:.2} s, fit {seconds:.3} s (processor {processor:.2} s), {} leaves, depth {}, peak {peak} MiB, held-out slowdown {:.4}",
             tree.leaves(),
-            tree.depth()
+            tree.depth(),
+            mean.exp(),
         );
-    });
+    }
     Ok(())
 }

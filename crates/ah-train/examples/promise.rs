@@ -82,7 +82,7 @@ fn main() {
             }
             let n = test.len() as u64;
             let surely = Binomial::new(target, n).is_ok_and(|b| over > 0 && b.sf(over - 1) < 0.05);
-            (learned.calibrated.is_some(), over, n, surely, decided, cost, always)
+            (learned.calibration.is_some(), over, n, surely, decided, cost, always)
         };
         let results: Vec<Run> = (0..runs).into_par_iter().map(run).collect();
         let inputs: u64 = results.iter().map(|r| r.2).sum();

@@ -1,4 +1,4 @@
-//! The threshold on the risk that keeps the promise: "with this confidence, on inputs drawn like
+//! The threshold on the price that keeps the promise: "with this confidence, on inputs drawn like
 //! the calibration inputs, at most `target` of them are more than `limit` times slower than the fallback".
 //!
 //! Fixed-sequence testing (Angelopoulos and others, "Learn then test", 2021): a grid that is
@@ -11,8 +11,8 @@
 //! | mode | inputs | target, level | |
 //! | --- | --- | --- | --- |
 //! | hold-out | held out of the fit, which is kept | a, 0.05 | a theorem |
-//! | cross-fitted | 5 folds by input, then a fit on all | a, 0.02 | an estimate: tested, no theorem |
-//! | by dimensions | 5 folds by combination of dimensions | a / 2, 0.05 | the same, for new shapes |
+//! | cross-fitted | 10 folds by input, then a fit on all | a, 0.02 | an estimate: tested, no theorem |
+//! | by dimensions | 10 folds by combination of dimensions | a / 2, 0.05 | the same, for new shapes |
 
 use ah_types::ChoiceId;
 use statrs::distribution::{Binomial, DiscreteCDF};
@@ -52,7 +52,8 @@ impl Mode {
     }
 
     /// The tested share and the level of the test.
-    fn test(self, target: f64) -> (f64, f64) {
+    #[must_use]
+    pub fn test(self, target: f64) -> (f64, f64) {
         match self {
             Self::Auto | Self::HoldOut => (target, 0.05),
             Self::CrossFitted => (target, 0.02),
@@ -82,7 +83,7 @@ pub struct Asked {
 /// What calibration found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calibrated {
-    /// Choices up to this risk are allowed; infinite: all, always.
+    /// Choices up to this price ([`crate::price`]) are allowed; infinite: all, always.
     pub threshold: f64,
     /// Inputs.
     pub inputs: usize,
@@ -93,9 +94,9 @@ pub struct Calibrated {
     pub clear: usize,
 }
 
-/// From never deciding (but for the fallback) to always deciding.
+/// Prices, from deciding only without any risk to always deciding.
 fn grid() -> impl Iterator<Item = f64> {
-    let steps = (0..44).map(|i| 1e-5 * (0.9_f64 / 1e-5).powf(f64::from(i) / 43.0));
+    let steps = (0..60).map(|i| 1e-3 * 1e6_f64.powf(f64::from(i) / 59.0));
     std::iter::once(0.0).chain(steps).chain([f64::INFINITY])
 }
 
@@ -116,7 +117,7 @@ pub fn pick(ranking: &[Ranking], fallback: ChoiceId, threshold: f64) -> Option<u
         if ranked.choice == fallback {
             return (at == 0).then_some(0);
         }
-        if ranked.risk <= threshold {
+        if ranked.price <= threshold {
             return Some(at);
         }
     }

@@ -33,6 +33,8 @@ pub struct Metrics {
     pub top3: f64,
     /// The same for the first 10.
     pub top10: f64,
+    /// The share of inputs with a feature outside what training saw in their leaf.
+    pub outside: f64,
 }
 
 /// What was decided for one input.
@@ -42,6 +44,8 @@ pub struct Judged {
     pub input: u32,
     /// The offered choices of the ranking that are allowed, best first, as ids of the table; empty where undecided.
     pub ranking: Vec<ChoiceId>,
+    /// A feature lies outside what training saw in the leaf.
+    pub outside: bool,
 }
 
 /// The decisions of `model` on these inputs of `table`.
@@ -68,7 +72,7 @@ pub fn decide(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usiz
             let rest = all.iter().skip_while(|(r, _)| r.choice != first.choice);
             ranking.extend(rest.filter(|(_, allowed)| *allowed).filter_map(|(r, _)| offered(r.choice)));
         }
-        Judged { input, ranking }
+        Judged { input, ranking, outside: model.is_outside(&values) }
     };
     inputs.iter().map(judge).collect()
 }
@@ -82,8 +86,9 @@ pub fn metrics(table: &Table, judged: &[Judged], fallback: ChoiceId, max_slowdow
     let n: f64 = judged.iter().map(|j| table.inputs[j.input as usize].weight).sum();
     let mut slowdowns = Vec::with_capacity(judged.len());
     let mut mean = 0.0;
-    let (mut decided, mut over_limit, mut over_fallback, mut top3, mut top10) = (0.0, 0.0, 0.0, 0.0, 0.0);
-    for Judged { input, ranking } in judged {
+    let (mut decided, mut over_limit, mut over_fallback) = (0.0, 0.0, 0.0);
+    let (mut top3, mut top10, mut beyond) = (0.0, 0.0, 0.0);
+    for Judged { input, ranking, outside } in judged {
         let input = *input as usize;
         let weight = table.inputs[input].weight;
         let fallback_price = table.fallback_price(input, fallback);
@@ -100,6 +105,7 @@ pub fn metrics(table: &Table, judged: &[Judged], fallback: ChoiceId, max_slowdow
         over_fallback += weight * (fallback_price - slowdown);
         top3 += weight * best_of(3);
         top10 += weight * best_of(10);
+        beyond += weight * f64::from(u8::from(*outside));
         mean += weight * slowdown;
         slowdowns.push(slowdown);
     }
@@ -116,6 +122,7 @@ pub fn metrics(table: &Table, judged: &[Judged], fallback: ChoiceId, max_slowdow
         over_limit: over_limit / n,
         top3: (top3 / n).exp(),
         top10: (top10 / n).exp(),
+        outside: beyond / n,
     }
 }
 
@@ -128,6 +135,7 @@ pub fn always(
     fallback: ChoiceId,
     max_slowdown: f64,
 ) -> Metrics {
-    let judged: Vec<Judged> = inputs.iter().map(|&input| Judged { input, ranking: vec![choice] }).collect();
+    let judged: Vec<Judged> =
+        inputs.iter().map(|&input| Judged { input, ranking: vec![choice], outside: false }).collect();
     metrics(table, &judged, fallback, max_slowdown)
 }

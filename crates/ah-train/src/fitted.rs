@@ -6,7 +6,7 @@ use ah_types::ChoiceId;
 use crate::columns::Columns;
 use crate::grown::Grown;
 use crate::learners::Rows;
-use crate::risk::Risks;
+use crate::price::Prices;
 use crate::scores::Scores;
 use crate::table::Table;
 use crate::targets::Targets;
@@ -18,8 +18,8 @@ pub struct FittedTree {
     pub tree: Grown,
     /// How nodes rank choices.
     pub scores: Scores,
-    /// How risky each leaf's choices are; empty until [`Fitted::assess`].
-    pub risks: Risks,
+    /// What each leaf's choices risk for what they save; empty until [`Fitted::assess`].
+    pub prices: Prices,
 }
 
 /// One or several trees.
@@ -36,8 +36,8 @@ pub struct Ranking {
     pub choice: ChoiceId,
     /// Summed over the trees, in their order; least is best.
     pub score: f64,
-    /// The greatest of the trees' risks.
-    pub risk: f64,
+    /// The greatest of the trees' prices: a choice must be allowed in every tree.
+    pub price: f64,
     /// Its cost on the input, in units of [`crate::targets::COST_ONE`].
     pub cost: u32,
 }
@@ -46,14 +46,14 @@ impl Fitted {
     /// Without risks yet.
     #[must_use]
     pub fn new(trees: Vec<(Grown, Scores)>) -> Self {
-        let tree = |(tree, scores)| FittedTree { tree, scores, risks: Risks::default() };
+        let tree = |(tree, scores)| FittedTree { tree, scores, prices: Prices::default() };
         Self { trees: trees.into_iter().map(tree).collect() }
     }
 
-    /// Assesses the risk of every leaf's choices on the rows that the trees were learned from.
+    /// Assesses the prices of every leaf's choices on the rows that the trees were learned from.
     pub fn assess(&mut self, table: &Table, rows: &Rows<'_>, fallback: ChoiceId, limit: f64) {
         for tree in &mut self.trees {
-            tree.risks = Risks::new(&tree.tree, &tree.scores, table, rows, fallback, limit);
+            tree.prices = Prices::new(&tree.tree, &tree.scores, table, rows, fallback, limit);
         }
     }
 
@@ -61,13 +61,13 @@ impl Fitted {
     pub fn rank(&self, columns: &Columns, targets: &Targets, input: u32, ranking: &mut Vec<Ranking>) {
         ranking.clear();
         let of = targets.of(input).iter();
-        ranking.extend(of.map(|c| Ranking { choice: c.choice, score: 0.0, risk: 0.0, cost: c.cost }));
+        ranking.extend(of.map(|c| Ranking { choice: c.choice, score: 0.0, price: 0.0, cost: c.cost }));
         for tree in &self.trees {
             let leaf = tree.tree.leaf_of(columns, input);
             let scores = tree.scores.node(leaf);
             for ranked in ranking.iter_mut() {
                 ranked.score += scores[ranked.choice.index()];
-                ranked.risk = ranked.risk.max(tree.risks.of(leaf, ranked.choice));
+                ranked.price = ranked.price.max(tree.prices.of(leaf, ranked.choice));
             }
         }
         ranking.sort_by(|a, b| a.score.total_cmp(&b.score));

@@ -57,6 +57,26 @@ impl Grown {
         (left, left + 1)
     }
 
+    /// Puts another tree in the place of the leaf `node`.
+    pub fn graft(&mut self, node: u32, other: Self) {
+        // All but the other's root move behind the present nodes; a root is its own parent.
+        let (shift, depth) = (self.nodes.len() as u32 - 1, self.nodes[node as usize].depth);
+        let moved = |id: u32| if id == 0 { node } else { id + shift };
+        for (id, mut other) in other.nodes.into_iter().enumerate() {
+            other.depth += depth;
+            if let Some(split) = &mut other.split {
+                split.left = moved(split.left);
+                split.right = moved(split.right);
+            }
+            if id == 0 {
+                self.nodes[node as usize].split = other.split;
+            } else {
+                other.parent = moved(other.parent);
+                self.nodes.push(other);
+            }
+        }
+    }
+
     /// The leaf of an input, starting at `node`.
     #[must_use]
     pub fn leaf_below(&self, columns: &Columns, mut node: u32, input: u32) -> u32 {

@@ -90,7 +90,7 @@ impl Evaluation {
     /// [`TrainError::Io`] names the file.
     pub fn write_decisions(&self, path: &Path) -> Result<(), TrainError> {
         let mut text = String::new();
-        for Judged { input, ranking } in &self.judged {
+        for Judged { input, ranking, .. } in &self.judged {
             let names: Vec<&str> = ranking.iter().map(|c| self.table.choices[c.index()].as_str()).collect();
             let _ = writeln!(text, "{}\t{}", self.table.inputs[*input as usize].text, names.join(";"));
         }

@@ -3,14 +3,15 @@
 use ah_types::{ChoiceId, Leaf, Node, Ranked, Tree};
 
 use crate::fitted::{Fitted, FittedTree};
-use crate::grown::GrownNode;
+use crate::grown::{Grown, GrownNode};
 use crate::learners::Rows;
 use crate::scores::Scores;
+use crate::shortlist;
 use crate::table::Table;
 
 /// The trees of a model: those of `fitted` with leaves made from `rows`, which it was learned from.
 ///
-/// Choices riskier than `threshold` are not allowed; infinite: all are.
+/// Choices with a price ([`crate::price`]) above `threshold` are not allowed; infinite: all are.
 #[must_use]
 pub fn trees(
     fitted: &Fitted,
@@ -28,11 +29,16 @@ pub fn trees(
         }
         let node = |(id, node): (usize, &GrownNode)| {
             let Some(split) = &node.split else {
-                let ranking = known.ranking(&fitted.scores, id as u32);
+                let mut ranking = known.ranking(&fitted.scores, id as u32);
+                if policy.at_least > 0 {
+                    let parents = parents_members(&fitted.tree, &members, node.parent);
+                    shortlist::spread(&mut ranking, policy.at_least, table, &members[id], &parents);
+                    known.include(&mut ranking);
+                }
                 let mut leaf = leaf(table, &members[id], &ranking, fallback);
                 for ranked in &mut leaf.ranking {
-                    let risk = fitted.risks.of(id as u32, ranked.choice);
-                    ranked.allowed = ranked.choice == fallback || risk <= threshold;
+                    let price = fitted.prices.of(id as u32, ranked.choice);
+                    ranked.allowed = ranked.choice == fallback || price <= threshold;
                 }
                 return Node::Leaf(leaf);
             };
@@ -41,6 +47,18 @@ pub fn trees(
         Tree { nodes: fitted.tree.nodes.iter().enumerate().map(node).collect() }
     };
     fitted.trees.iter().map(build).collect()
+}
+
+/// The inputs of the leaves below a node.
+fn parents_members(tree: &Grown, members: &[Vec<u32>], node: u32) -> Vec<u32> {
+    let (mut found, mut todo) = (Vec::new(), vec![node]);
+    while let Some(node) = todo.pop() {
+        match &tree.nodes[node as usize].split {
+            Some(split) => todo.extend([split.right, split.left]),
+            None => found.extend(&members[node as usize]),
+        }
+    }
+    found
 }
 
 /// Which choices a leaf ranks.
@@ -89,7 +107,6 @@ impl Known {
         if let Some(end) = ranking.iter().position(|(choice, _)| Some(*choice) == self.last) {
             ranking.truncate(end + 1);
         }
-        self.include(&mut ranking);
         ranking
     }
 }
@@ -156,5 +173,26 @@ fn leaf(table: &Table, members: &[u32], ranking: &[(ChoiceId, f64)], fallback: C
             allowed: true,
         }
     };
-    Leaf { samples: members.len() as u64, unsure: None, ranking: ranking.iter().map(ranked).collect() }
+    Leaf {
+        samples: members.len() as u64,
+        unsure: None,
+        ranking: ranking.iter().map(ranked).collect(),
+        ranges: ranges(table, members),
+    }
+}
+
+/// What each logged feature ranges over on these inputs.
+fn ranges(table: &Table, members: &[u32]) -> Vec<Option<(f64, f64)>> {
+    let Some(&first) = members.first() else { return Vec::new() };
+    let value = |input: u32, slot: usize| table.inputs[input as usize].values[slot].as_scalar().number();
+    let range = |slot: usize| {
+        members.iter().filter_map(|&input| value(input, slot)).filter(|x| x.is_finite()).fold(
+            None,
+            |range, x| {
+                let (least, greatest) = range.unwrap_or((x, x));
+                Some((x.min(least), x.max(greatest)))
+            },
+        )
+    };
+    (0..table.inputs[first as usize].values.len()).map(range).collect()
 }

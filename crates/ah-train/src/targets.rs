@@ -56,21 +56,67 @@ impl Targets {
         targets
     }
 
+    /// The same with `penalty` added to the log slowdown of choices that take more than `limit`
+    /// times as long as the fallback.
+    #[must_use]
+    pub fn with_penalty(mut self, table: &Table, fallback: ChoiceId, limit: f64, penalty: f64) -> Self {
+        for input in 0..table.inputs.len() {
+            let Some(base) = table.cell(input, fallback).filter(|c| c.time.is_finite()).map(|c| c.time)
+            else {
+                continue;
+            };
+            let range = self.offsets[input] as usize..self.offsets[input + 1] as usize;
+            for cost in &mut self.costs[range] {
+                if table.cell(input, cost.choice).is_some_and(|c| c.time.is_finite() && c.time > limit * base)
+                {
+                    cost.cost = quantised(f64::from(cost.cost) / COST_ONE + penalty);
+                }
+            }
+        }
+        self
+    }
+
     /// Targets for tests and benchmarks: input i's winner is `winners[i]`, all else is ten times slower.
     #[must_use]
     pub fn from_winners(winners: &[usize]) -> Self {
         let choices = winners.iter().max().map_or(0, |w| w + 1);
-        let mut targets =
-            Self { choices, offsets: vec![0], costs: Vec::new(), weights: vec![1; winners.len()] };
-        for &winner in winners {
-            targets.costs.extend((0..choices).map(|c| Cost {
-                choice: ChoiceId(c as u32),
-                cost: if c == winner { 0 } else { quantised(COST_LIMIT) },
-                usable: true,
-            }));
-            targets.offsets.push(targets.costs.len() as u32);
+        let of = |input: usize, choice: usize| if choice == winners[input] { 0.0 } else { COST_LIMIT };
+        Self::from_log_slowdowns(winners.len(), choices, of)
+    }
+
+    /// Targets for tests and benchmarks: the log slowdown of each choice on each input.
+    #[must_use]
+    pub fn from_log_slowdowns(inputs: usize, choices: usize, of: impl Fn(usize, usize) -> f64) -> Self {
+        let costs = (0..inputs).flat_map(|input| (0..choices).map(move |choice| (input, choice)));
+        let cost = |(input, choice): (usize, usize)| Cost {
+            choice: ChoiceId(choice as u32),
+            cost: quantised(of(input, choice)),
+            usable: true,
+        };
+        Self {
+            choices,
+            offsets: (0..=inputs).map(|input| (input * choices) as u32).collect(),
+            costs: costs.map(cost).collect(),
+            weights: vec![1; inputs],
         }
-        targets
+    }
+
+    /// Targets with holes: the measured (choice, log slowdown) of each input, and how much it counts.
+    #[cfg(test)]
+    pub(crate) fn from_cells(choices: usize, inputs: &[(Vec<(u32, f64)>, u32)]) -> Self {
+        let cost =
+            |&(choice, x): &(u32, f64)| Cost { choice: ChoiceId(choice), cost: quantised(x), usable: true };
+        let mut offsets = vec![0];
+        offsets.extend(inputs.iter().scan(0, |end, (cells, _)| {
+            *end += cells.len() as u32;
+            Some(*end)
+        }));
+        Self {
+            choices,
+            offsets,
+            costs: inputs.iter().flat_map(|(cells, _)| cells.iter().map(cost)).collect(),
+            weights: inputs.iter().map(|i| i.1).collect(),
+        }
     }
 
     /// How much an input counts.

@@ -17,8 +17,10 @@ use crate::policy::Policy;
 use crate::table::Table;
 use crate::targets::Targets;
 
-/// Ranks are exact up to this many distinct values; a column of more becomes quantiles.
-const MAX_BINS: usize = 1 << 16;
+/// Ranks are exact up to this many distinct values; a column of more becomes quantiles. In ten-fold
+/// cross-validation on PyTorch's logs 1024 and 512 lose nothing against exact ranks, 256 lose
+/// 0.0007 on mixed_mm H100 and on pad_mm.
+const MAX_BINS: usize = 1024;
 
 /// A log ready to be learned from.
 pub struct Task {

@@ -15,7 +15,7 @@ use crate::leaves::RankingPolicy;
 use crate::params::Params;
 use crate::policy::Policy;
 use crate::portfolio::{self, Portfolio};
-use crate::promise::{Learned, Plan};
+use crate::promise::{self, Learned, Plan};
 use crate::record;
 use crate::search::{self, Configuration, Folds, Grid, Scored};
 use crate::split::{self, SplitBy};
@@ -103,9 +103,9 @@ pub fn train_with(params: &Params, policy: Option<&dyn Policy>) -> Result<Traine
     let mut model = model(&plan, params, policy, &shipped, shipped.threshold, &task.usable)?;
     model.promise = shipped.promise();
     let mut warnings = Vec::new();
-    if plan.asked.is_some() && shipped.calibrated.is_none() {
+    if plan.asked.is_some() && shipped.calibration.is_none() {
         warnings.push(format!(
-            "no promise possible: at least {} inputs are needed, found {}; only choices whose estimated risk is at most the target are taken",
+            "no promise possible: at least {} inputs are needed, found {}; only choices that save much for what they are estimated to risk are taken",
             plan.min_inputs(),
             task.usable.len(),
         ));
@@ -194,7 +194,9 @@ fn search(
         params.min_samples_leaf.map_or_else(|| policy.min_samples_leaves(training.len()), |l| vec![l]);
     let grid =
         Grid::new(kind, &policy.criteria(), &depths, &leaves, training.len(), task.columns.all().len());
-    let targets = task.targets(task.fallback(training), &ranking.portfolio);
+    let fallback = task.fallback(training);
+    let asked = params.max_risk.map(|_| params.max_slowdown);
+    let targets = promise::targets(task, fallback, &ranking.portfolio, asked);
     let keys = split::keys(&task.table, &task.features, &[], SplitBy::Input, training);
     let folds = Folds::new(&task.table, training, &keys, policy.folds(), params.seed);
     let scored = search::cross_validate(&grid, &task.columns, &folds, &targets)?;

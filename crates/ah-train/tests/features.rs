@@ -124,6 +124,28 @@ fn a_ranking_holds_so_many_choices() {
 }
 
 #[test]
+fn a_ranking_spreads_over_what_is_good_elsewhere() {
+    // Nothing tells the inputs apart: `pad` and its variant win on most, `orig` on the others.
+    let mut text = HEAD.to_owned();
+    for i in 0..120 {
+        let times = if i % 3 > 0 { [2.0, 1.0, 1.01] } else { [1.0, 3.0, 3.0] };
+        for (choice, time) in ["orig", "pad", "variant"].iter().zip(times) {
+            let _ = writeln!(text, "512,{},512,torch.float16,{choice},{time}", 513 + 6 * i);
+        }
+    }
+    let trained = learn(&text, |raw| {
+        raw.ranking = Some(3);
+        raw.max_depth = Some(1);
+    });
+    let model = &trained.model;
+    for (_, leaf) in model.trees[0].leaves() {
+        let names: Vec<&str> = leaf.ranking.iter().map(|r| model.choice_name(r.choice)).collect();
+        assert!(names[..2].contains(&"orig") && names[2] != "orig", "{names:?}");
+        assert!(leaf.ranking.is_sorted_by(|a, b| a.score <= b.score), "{:?}", leaf.ranking);
+    }
+}
+
+#[test]
 fn a_portfolio_keeps_the_choices_that_lose_least() {
     // `other` never wins; `pad` and the fallback stay.
     let mut text = log(80);

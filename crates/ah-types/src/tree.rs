@@ -73,6 +73,10 @@ pub struct Leaf {
     pub unsure: Option<LeafUnsure>,
     /// Choices, best first.
     pub ranking: Vec<Ranked>,
+    /// For each logged feature the least and the greatest value that training saw here; `None`
+    /// for categories. Empty where unknown. Nothing is decided by it: it tells who asks from
+    /// outside what training saw.
+    pub ranges: Vec<Option<(f64, f64)>>,
 }
 
 /// Why a leaf declines.
@@ -89,8 +93,8 @@ pub enum LeafUnsure {
 pub struct Ranked {
     /// The choice.
     pub choice: ChoiceId,
-    /// By what the ranking is sorted, least first: the shrunken mean log slowdown for `soft`,
-    /// 1 − probability for classifiers.
+    /// By what the ranking is sorted, least first: the mean log slowdown, drawn towards that of
+    /// the nodes above; with a promise, inputs on which the choice is too slow cost more.
     pub score: f64,
     /// Share of the leaf's inputs that it wins (ties shared).
     pub probability: f64,
@@ -107,6 +111,14 @@ pub struct Ranked {
 }
 
 impl Leaf {
+    /// True where a logged feature lies outside what training saw in this leaf.
+    pub fn is_outside(&self, row: &(impl Row + ?Sized)) -> bool {
+        let outside = |(slot, range): (usize, &Option<(f64, f64)>)| {
+            range.is_some_and(|(least, greatest)| !(least..=greatest).contains(&row.number(slot)))
+        };
+        self.ranges.iter().enumerate().any(outside)
+    }
+
     /// The first choice of the ranking that is offered and allowed.
     ///
     /// Coming to the fallback after passing over a choice that is not allowed counts as unsure:

@@ -132,12 +132,12 @@ fn context(m: u32) -> Context {
 fn what_is_appended_reads_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("deeper/train.txt");
-    let (mut writer, resumed) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
-    assert_eq!(resumed, log::Resumed::default());
+    let (mut writer, cut) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+    assert_eq!((cut, writer.inputs().unwrap()), (None, vec![]));
     writer.append_input(&context(1), [("a", 0.1), ("b,\"c\"", f64::INFINITY)]).unwrap();
     drop(writer);
-    let (mut writer, resumed) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
-    assert_eq!(resumed.inputs, [context(1).log_text(&schema())]);
+    let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+    assert_eq!(writer.inputs().unwrap(), [context(1).log_text(&schema())]);
     writer.append_input(&context(2), [("a", 1.0 / 3.0)]).unwrap();
     let log = log::read(&[path]).unwrap();
     assert_eq!(log.metadata, metadata(1));
@@ -163,8 +163,8 @@ fn a_torn_line_is_cut_and_said() {
     let mut torn = whole.clone();
     torn.extend_from_slice(b"2,\"a \"\"qu");
     std::fs::write(&path, torn).unwrap();
-    let (_, resumed) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
-    assert_eq!(resumed.cut.as_deref(), Some("2,\"a \"\"qu"));
+    let (_, cut) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+    assert_eq!(cut.as_deref(), Some("2,\"a \"\"qu"));
     assert_eq!(std::fs::read(&path).unwrap(), whole);
 }
 
@@ -201,7 +201,128 @@ fn appending_needs_agreeing_metadata() {
     );
 }
 
+#[test]
+fn a_torn_head_is_begun_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("train.txt");
+    LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    for length in 0..whole.len() {
+        std::fs::write(&path, &whole[..length]).unwrap();
+        let (_, cut) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+        assert_eq!(cut.unwrap_or_default().as_bytes(), &whole[..length]);
+        assert_eq!(std::fs::read(&path).unwrap(), whole);
+    }
+}
+
+#[test]
+fn what_is_no_such_log_stays_as_it_is() {
+    let json = serde_json::to_string(&metadata(1)).unwrap();
+    let cases: [(&str, Vec<u8>); 7] = [
+        ("text", b"Dear diary,\ntoday".to_vec()),
+        ("text of one line", b"Dear diary".to_vec()),
+        ("gzip", [&[0x1f, 0x8b, 8][..], &[b'\n'; 9], &[7; 99]].concat()),
+        ("another tool's table", b"m,k,choice,feedback\n1,2,a,0.5\n1,2".to_vec()),
+        ("torn head of another run", serde_json::to_vec(&metadata(2)).unwrap()),
+        ("header without its end", format!("{json}\nm,dtype,k,choice,feedback").into_bytes()),
+        ("missing column", format!("{json}\nm,k,choice,feedback\n1,2,a,0.5\n1,2").into_bytes()),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("train.txt");
+    let mut text = String::new();
+    for (name, content) in cases {
+        std::fs::write(&path, &content).unwrap();
+        // Another order of features than the log's, so that no case is merely a torn head.
+        let own = Schema::new(schema().features().iter().rev().cloned()).unwrap();
+        let error = LogWriter::open(&path, &metadata(1), &own).expect_err(name).to_string();
+        assert_eq!(std::fs::read(&path).unwrap(), content, "{name}");
+        let _ = writeln!(text, "{name}: {}", error.replace(&format!("{}/", folder.path().display()), ""));
+    }
+    let device = serde_json::to_string(metadata(1).device().unwrap()).unwrap();
+    insta::assert_snapshot!(text.replace(&device, "…"));
+}
+
+#[test]
+fn appending_keeps_the_order_of_columns_that_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = serde_json::to_string(&metadata(1)).unwrap();
+    // The row in the middle is bad: only reading is concerned with it.
+    let path = write(folder.path(), &format!("{json}\nk,m,dtype,choice,feedback\n2,one,x,a,0.5\n"));
+    let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+    writer.append_input(&Context::new().with("m", 1).with("k", 2).with("dtype", "x"), [("a", 0.5)]).unwrap();
+    assert!(std::fs::read_to_string(&path).unwrap().ends_with("\n2,one,x,a,0.5\n2,1,x,a,0.5\n"));
+    assert!(writer.inputs().is_err());
+}
+
+#[test]
+fn opening_a_large_log_costs_no_more_than_a_small_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("train.txt");
+    let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+    writer.append_input(&context(1), (0..20_000).map(|i| ("a", 1.0 + f64::from(i)))).unwrap();
+    let rows = std::fs::read_to_string(&path)
+        .unwrap()
+        .lines()
+        .skip(2)
+        .fold(String::new(), |all, line| all + line + "\n");
+    let mut file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
+    while file.metadata().unwrap().len() < 100_000_000 {
+        std::io::Write::write_all(&mut file, rows.as_bytes()).unwrap();
+    }
+    std::io::Write::write_all(&mut file, b"1,\"torn").unwrap();
+    let timed = |work: &mut dyn FnMut()| {
+        let start = std::time::Instant::now();
+        work();
+        start.elapsed()
+    };
+    let opening = timed(&mut || {
+        let (_, cut) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+        assert_eq!(cut.as_deref(), Some("1,\"torn"));
+    });
+    let reading = timed(&mut || assert_eq!(log::read(&[&path]).unwrap().inputs.len(), 1));
+    println!("a log of 100 MB: opened in {opening:?}, read in {reading:?}");
+    assert!(opening * 10 < reading, "opening took {opening:?}, reading all of it {reading:?}");
+}
+
+#[test]
+fn columns_are_counted_in_characters() {
+    let folder = tempfile::tempdir().unwrap();
+    for (row, column) in [("1,größe,zwei,a,1", 9), ("1,\"größe\",2,a,-1", 15), ("1,größe,2,\"a,1", 11)]
+    {
+        let path = write(folder.path(), &format!("{HEAD}\nm,dtype,k,choice,feedback\n{row}\n"));
+        let LogError::Malformed { place, .. } = log::read(&[path]).unwrap_err() else { panic!("{row}") };
+        assert_eq!((place.line, place.column), (3, column), "{row}");
+    }
+}
+
 proptest! {
+    /// Rows in the one-pass form and rows that need the full way give the same log.
+    #[test]
+    fn quotes_and_the_order_of_columns_do_not_matter(
+        rows in prop::collection::vec((0..3_u8, prop::sample::select(vec!["x", "y,z", "q\"q"]), 0..4_u8, 0..4_u32), 1..60),
+    ) {
+        let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+        let mut plain = format!("{HEAD}\nm,dtype,k,choice,feedback\n");
+        let mut other = format!("{HEAD}\nm,choice,dtype,feedback,k\n");
+        for (m, dtype, choice, feedback) in rows {
+            let (ms, name) = (f64::from(feedback) + 0.5, format!("c{choice}"));
+            let dtype = log::quote(dtype);
+            let _ = writeln!(plain, "{m},{dtype},7,{name},{ms}");
+            let _ = writeln!(other, "{m},{},{dtype}, {ms} ,7", quoted(&name));
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+        std::fs::write(&a, plain).unwrap();
+        std::fs::write(&b, other).unwrap();
+        let [plain, other] = [&a, &b].map(|path| log::read(&[path]).unwrap());
+        prop_assert_eq!(&plain.samples, &other.samples);
+        prop_assert_eq!(&plain.choices, &other.choices);
+        let contexts = |log: &log::Log| (0..log.inputs.len()).map(|i| log.context(i).to_string()).collect::<std::collections::BTreeSet<_>>();
+        prop_assert_eq!(contexts(&plain), contexts(&other));
+        let both = log::read(&[a, b]).unwrap();
+        prop_assert_eq!(both.inputs.len(), plain.inputs.len());
+    }
+
     #[test]
     fn reading_never_panics(head in prop::bool::ANY, bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let folder = tempfile::tempdir().unwrap();

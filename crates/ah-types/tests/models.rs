@@ -18,7 +18,7 @@ fn ranked(choice: u32, score: f64) -> Ranked {
 }
 
 fn leaf(ranking: Vec<Ranked>) -> Node {
-    Node::Leaf(Leaf { samples: 3, unsure: None, ranking })
+    Node::Leaf(Leaf { samples: 3, unsure: None, ranking, ranges: Vec::new() })
 }
 
 /// k/n <= 2 ? (dtype == "half" ? b : a) : b a
@@ -51,7 +51,16 @@ fn model() -> Model {
                 },
                 leaf(vec![ranked(1, 0.1), ranked(0, 0.2)]),
                 leaf(vec![ranked(0, 0.0)]),
-                leaf(vec![Ranked { allowed: false, ..ranked(1, 0.0) }, ranked(0, 0.1), ranked(2, 0.2)]),
+                Node::Leaf(Leaf {
+                    samples: 3,
+                    unsure: None,
+                    ranking: vec![
+                        Ranked { allowed: false, ..ranked(1, 0.0) },
+                        ranked(0, 0.1),
+                        ranked(2, 0.2),
+                    ],
+                    ranges: vec![Some((1.0, 64.0)), Some((1.0, 8.0)), None],
+                }),
             ],
         }],
         promise: None,
@@ -69,6 +78,21 @@ fn decide(values: &[Value], offered: &[u32]) -> Result<String, Unsure> {
         Decision::Choice(r) => Ok(model.choice_name(r.choice).to_owned()),
         Decision::Unsure(u) => Err(u),
     }
+}
+
+#[test]
+fn what_training_did_not_see_is_outside() {
+    // The leaf of k/n <= 2 and dtype half.
+    assert!(!model().is_outside(&values(8.0, 8.0, "half")));
+    assert!(model().is_outside(&values(8.0, 9.0, "half")));
+    assert!(model().is_outside(&values(65.0, 64.0, "half")));
+    // No ranges, and no leaf.
+    assert!(!model().is_outside(&values(65.0, 64.0, "float")));
+    assert!(!model().is_outside(&values(1.0, 64.0, "other")));
+    let mut short = model();
+    short.trees[0].nodes[2] =
+        Node::Leaf(Leaf { samples: 1, unsure: None, ranking: vec![], ranges: vec![None] });
+    assert!(short.validate().unwrap_err().contains("expected the ranges of 3 features, found 1"));
 }
 
 #[test]

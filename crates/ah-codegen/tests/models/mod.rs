@@ -380,7 +380,7 @@ fn leaf(rng: &mut Pcg64, choices: usize) -> Leaf {
             allowed: !bars || rng.random_bool(0.6),
         })
         .collect();
-    Leaf { samples: rng.random_range(0..1000), unsure, ranking }
+    Leaf { samples: rng.random_range(0..1000), unsure, ranking, ranges: Vec::new() }
 }
 
 /// Contexts to compare on: every threshold, its neighbours, numbers beyond 2^53, infinities, NaN,

@@ -1,12 +1,12 @@
 //! NVIDIA GPUs: kernels that are compiled for the device at hand, cuBLAS and cuBLASLt, and a
 //! runner for each optimization.
 //!
-//! From the outside in: a runner ([`pad_mm`], [`mm`], [`mixed_mm`], [`softmax`]) knows one
-//! optimization; [`kernels`] are our own, as text and what there is to know of them; [`device`] is one GPU with
-//! its clock, [`arena`] its memory, [`operands`] makes random operands and checks results there;
-//! [`nvrtc`] compiles, [`cublas`] and [`cublaslt`] multiply, [`nvml`] watches the card; [`library`] asks for
-//! CUDA's libraries before anything touches them. Nothing of CUDA is linked: the same program
-//! runs on machines without it.
+//! From the outside in: a runner (`pad_mm`, `mm`, `mixed_mm`, `softmax`) knows one optimization, and
+//! `faults` one that goes wrong on purpose; [`kernels`] are our own, as text and what there is to know
+//! of them; `device` is one GPU with its clock, `arena` its memory, `operands` makes random operands
+//! and checks results there; `nvrtc` compiles, `cublas` and `cublaslt` multiply, `nvml` watches the
+//! card; `library` asks for CUDA's libraries before anything touches them. Nothing of CUDA is
+//! linked: the same program runs on machines without it.
 
 mod arena;
 mod cublas;
@@ -14,6 +14,7 @@ mod cublaslt;
 mod device;
 mod element;
 mod error;
+mod faults;
 pub mod kernels;
 mod library;
 mod mixed_mm;
@@ -34,6 +35,7 @@ use crate::runner::{Erased, Failure, Runner};
 use device::Gpu;
 use element::Element;
 pub use error::CudaError;
+pub(crate) use faults::OPTIMIZATION as FAULTS;
 
 /// How many GPUs there are.
 ///
@@ -53,6 +55,7 @@ pub fn open(optimization: Optimization, index: u32) -> Result<Option<Box<dyn Run
         "pad_mm" => Box::new(Erased::new(pad_mm::PadMmRunner::new(optimization, gpu()?)?)),
         "mm" => Box::new(Erased::new(mm::MmRunner::new(optimization, gpu()?)?)),
         "mixed_mm" => Box::new(Erased::new(mixed_mm::MixedMmRunner::new(optimization, gpu()?)?)),
+        "faults" => Box::new(Erased::new(faults::FaultsRunner::new(optimization, gpu()?)?)),
         "softmax" => Box::new(Erased::new(softmax::SoftmaxRunner::new(optimization, gpu()?)?)),
         _ => return Ok(None),
     }))

@@ -74,10 +74,12 @@ fn batch(min_sample_ms: f64, ms: f64) -> u32 {
     ((min_sample_ms / ms).ceil() as u32).clamp(1, MAX_BATCH)
 }
 
-/// The kernel with the least median; the first of equals. `None` where none was measured.
-pub(super) fn winner(medians: &[f64]) -> Option<usize> {
-    let finite = (0..medians.len()).filter(|&kernel| medians[kernel].is_finite());
-    finite.min_by(|&a, &b| medians[a].total_cmp(&medians[b]))
+/// The kernel with the least median. Medians that differ by no more than the relative error that
+/// sampling aims at are equal, and of equals the first given wins, so that picks do not change with
+/// the noise. `None` where none was measured.
+pub(super) fn winner(medians: &[f64], relative_error: f64) -> Option<usize> {
+    let least = medians.iter().copied().filter(|ms| ms.is_finite()).min_by(f64::total_cmp)?;
+    medians.iter().position(|ms| *ms <= least * (1.0 + relative_error))
 }
 
 #[cfg(test)]
@@ -107,9 +109,11 @@ mod tests {
         assert_eq!(outcomes[1], Outcome::failed("no"));
         assert_eq!(outcomes[2], Outcome::failed("later"));
         assert_eq!(outcomes[3], Outcome::skipped("not eligible"));
-        assert_eq!(winner(&medians(&outcomes)), Some(4));
-        assert_eq!(winner(&[f64::INFINITY, f64::NAN]), None);
-        assert_eq!(winner(&[2.0, 1.0, 1.0]), Some(1));
+        assert_eq!(winner(&medians(&outcomes), 0.02), Some(4));
+        assert_eq!(winner(&[f64::INFINITY, f64::NAN], 0.02), None);
+        assert_eq!(winner(&[2.0, 1.0, 1.0], 0.0), Some(1));
+        assert_eq!(winner(&[f64::NAN, 1.02, 1.0], 0.02), Some(1));
+        assert_eq!(winner(&[1.03, f64::INFINITY, 1.0], 0.02), Some(2));
     }
 
     #[test]

@@ -249,7 +249,7 @@ impl Picker {
             }
         }
         let mut medians: Box<[f64]> = outcomes.iter().map(|o| o.median().unwrap_or(f64::NAN)).collect();
-        let winner = measure::winner(&medians);
+        let winner = measure::winner(&medians, policy.target_relative_error);
         self.write_metrics(values, winner, &medians);
         if self.appends_to_log {
             let names = self.decision.choices().iter().map(String::as_str);

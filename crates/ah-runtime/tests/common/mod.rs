@@ -120,7 +120,12 @@ fn grow(nodes: &mut Vec<Node>, depth: usize, tree: u32, test: &dyn Fn(usize, u32
             worst_over_fallback: 0.5,
             allowed: !(id + (id + (tree + rank) * 7) % 54).is_multiple_of(5),
         };
-        nodes.push(Node::Leaf(Leaf { samples: 9, unsure, ranking: (0..20).map(ranked).collect() }));
+        nodes.push(Node::Leaf(Leaf {
+            samples: 9,
+            unsure,
+            ranking: (0..20).map(ranked).collect(),
+            ranges: Vec::new(),
+        }));
         return id;
     }
     nodes.push(Node::Split { test: test(depth, id), left: 0, right: 0 });

@@ -96,7 +96,7 @@ fn promise(p: &Promise, trained: &Trained) -> String {
     let fallback = model.fallback.map_or("the fallback", |f| model.choice_name(f));
     let estimate = if p.mode == "hold-out" { "" } else { " (a cross-validated estimate)" };
     format!(
-        "On inputs drawn like the {} calibration inputs ({} shapes): with {:.0} % confidence at most {} % are more than {:.0} % slower than {fallback}{estimate}. Seen: {} of {}; calibrated {}. It says nothing of other shapes, devices or drivers.\n",
+        "On inputs drawn like the {} calibration inputs ({} shapes): with {:.0} % confidence at most {} % are more than {:.0} % slower than {fallback}{estimate}. Seen: {} of {}, {} clearly separated (medians of {} runs); calibrated {}. It says nothing of other shapes, devices or drivers; {:.0} % of the held-out inputs lie outside what training saw in their leaf.\n",
         p.inputs,
         p.groups,
         p.confidence * 100.0,
@@ -104,7 +104,10 @@ fn promise(p: &Promise, trained: &Trained) -> String {
         (p.limit - 1.0) * 100.0,
         p.violations,
         p.inputs,
+        p.clear,
+        p.runs,
         p.mode,
+        trained.held_out.model.outside * 100.0,
     )
 }
 
@@ -129,5 +132,8 @@ pub fn evaluated(
     row(model.to_owned(), metrics);
     row(format!("always {} (fallback)", fallback.0), fallback.1);
     row(format!("always {} (best single)", best.0), best.1);
-    format!("{table}\n")
+    format!(
+        "{table}\n{:.1} % of the inputs lie outside what training saw in their leaf.\n",
+        metrics.outside * 100.0
+    )
 }

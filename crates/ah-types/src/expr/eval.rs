@@ -100,10 +100,20 @@ fn defined(x: f64) -> Option<f64> {
 }
 
 /// NaN where it is undefined or no number.
+///
+/// Most operands are features and numbers: taking these here, without a call, halves the time.
+#[inline(always)]
 fn number(expr: &Expr<usize>, row: &(impl Row + ?Sized)) -> f64 {
     match expr {
         Expr::Number(x) => *x,
         Expr::Feature(slot) => row.number(*slot),
+        _ => compute(expr, row),
+    }
+}
+
+fn compute(expr: &Expr<usize>, row: &(impl Row + ?Sized)) -> f64 {
+    match expr {
+        Expr::Number(_) | Expr::Feature(_) => number(expr, row),
         Expr::Unary(UnaryOp::Neg, a) => -number(a, row),
         Expr::Binary(op, a, b) => {
             let (a, b) = (number(a, row), number(b, row));
@@ -127,10 +137,7 @@ fn number(expr: &Expr<usize>, row: &(impl Row + ?Sized)) -> f64 {
 
 /// `None` where it is undefined or no truth value.
 fn truth(expr: &Expr<usize>, row: &(impl Row + ?Sized)) -> Option<bool> {
-    let compare = |a, b, holds: fn(f64, f64) -> bool| {
-        let (a, b) = (defined(number(a, row))?, defined(number(b, row))?);
-        Some(holds(a, b))
-    };
+    let compare = |a, b| Some((defined(number(a, row))?, defined(number(b, row))?));
     match expr {
         Expr::Bool(b) => Some(*b),
         Expr::Feature(slot) => match row.scalar(*slot)? {
@@ -143,10 +150,10 @@ fn truth(expr: &Expr<usize>, row: &(impl Row + ?Sized)) -> Option<bool> {
             BinaryOp::Or => Some(truth(a, row)? || truth(b, row)?),
             BinaryOp::Eq => equal(a, b, row),
             BinaryOp::Ne => Some(!equal(a, b, row)?),
-            BinaryOp::Lt => compare(a, b, |a, b| a < b),
-            BinaryOp::Le => compare(a, b, |a, b| a <= b),
-            BinaryOp::Gt => compare(a, b, |a, b| a > b),
-            BinaryOp::Ge => compare(a, b, |a, b| a >= b),
+            BinaryOp::Lt => compare(a, b).map(|(a, b)| a < b),
+            BinaryOp::Le => compare(a, b).map(|(a, b)| a <= b),
+            BinaryOp::Gt => compare(a, b).map(|(a, b)| a > b),
+            BinaryOp::Ge => compare(a, b).map(|(a, b)| a >= b),
             _ => None,
         },
         Expr::If(c, a, b) => truth(if truth(c, row)? { a } else { b }, row),
@@ -165,6 +172,16 @@ fn text<'a>(expr: &'a Expr<usize>, row: &'a (impl Row + ?Sized)) -> Option<&'a s
 }
 
 fn equal(a: &Expr<usize>, b: &Expr<usize>, row: &(impl Row + ?Sized)) -> Option<bool> {
+    // The common comparisons, with what the expression itself names, need no further look.
+    match (a, b) {
+        (Expr::Feature(slot), Expr::Text(name)) | (Expr::Text(name), Expr::Feature(slot)) => {
+            return row.category(*slot).map(|category| category == name);
+        }
+        (Expr::Feature(_), Expr::Number(_)) => {
+            return Some(defined(number(a, row))? == defined(number(b, row))?);
+        }
+        _ => {}
+    }
     let by_text = || {
         let (a, b) = (text(a, row)?, text(b, row)?);
         (row.tells_apart(a) || row.tells_apart(b)).then_some(a == b)

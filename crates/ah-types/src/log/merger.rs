@@ -1,10 +1,13 @@
 //! What several files add up to.
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::metadata::Metadata;
 use super::reader::{Dirt, Input, Log, Sample, Source};
 use crate::choice::ChoiceId;
+use crate::context::Value;
 use crate::feature::Schema;
 
 /// Everything read so far.
@@ -12,16 +15,28 @@ pub(super) struct Merger {
     pub(super) metadata: Metadata,
     pub(super) schema: Schema,
     pub(super) choices: Vec<String>,
-    pub(super) choice_ids: FxHashMap<String, u32>,
+    /// By the bytes of the name.
+    pub(super) choice_ids: FxHashMap<Box<[u8]>, u32>,
     pub(super) inputs: Vec<Input>,
+    /// By the features' text, as it is kept in the inputs.
     pub(super) input_ids: FxHashMap<Box<str>, u32>,
+    /// The categories of all features; thousands of inputs share a few.
+    pub(super) categories: FxHashSet<Arc<str>>,
     pub(super) samples: Vec<Sample>,
     pub(super) sources: Vec<Source>,
     pub(super) dirt: Dirt,
-    pub(super) hasher: FxBuildHasher,
 }
 
 impl Merger {
+    pub(super) fn category(&mut self, text: &str) -> Value {
+        if let Some(known) = self.categories.get(text) {
+            return Value::Category(known.clone());
+        }
+        let new: Arc<str> = text.into();
+        self.categories.insert(new.clone());
+        Value::Category(new)
+    }
+
     /// Choices get ids by name, so that ids do not depend on the order of rows.
     pub(super) fn finish(mut self) -> Log {
         let mut order: Vec<usize> = (0..self.choices.len()).collect();

@@ -3,7 +3,8 @@
 //! `docs/log-format.md` is the specification.
 
 mod file;
-mod intern;
+mod head;
+mod lines;
 mod merger;
 mod metadata;
 mod reader;
@@ -11,12 +12,12 @@ mod rows;
 mod samples;
 mod writer;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub use metadata::{Collection, Difference, Metadata, differences};
 pub use reader::{Dirt, Input, Log, ReadOptions, Sample, Source, read, read_with};
 pub use rows::quote;
-pub use writer::{LogWriter, Resumed};
+pub use writer::LogWriter;
 
 /// The column of the choice's name.
 pub const CHOICE_COLUMN: &str = "choice";
@@ -91,6 +92,23 @@ pub enum LogError {
 
 fn join(differences: &[Difference]) -> String {
     differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// Bytes for an error message: quoted, at most 60 characters.
+fn shown(bytes: &[u8], nothing: &str) -> String {
+    if bytes.is_empty() {
+        return nothing.to_owned();
+    }
+    let text = String::from_utf8_lossy(bytes);
+    let mut shown: String = text.chars().take(60).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    format!("{shown:?}")
+}
+
+fn io_error(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> LogError {
+    move |source| LogError::Io { path: path.to_owned(), action, source }
 }
 
 impl LogError {

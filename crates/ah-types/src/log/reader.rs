@@ -1,17 +1,12 @@
-//! Reading logs: the whole file into memory, then line by line into interned inputs, interned
-//! choices and one small record a sample.
-//!
-//! Rows of one input share all their bytes up to the choice, so an input is found by hashing
-//! that prefix and its features are parsed once, not once a sample.
+//! Reading logs: line by line into interned inputs, interned choices and one small record a sample.
 
-#[cfg(feature = "gzip")]
-use std::io::Read;
+use std::fs::File;
+use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
-use super::LogError;
-use super::file::File;
 use super::merger::Merger;
 use super::metadata::Metadata;
+use super::{LogError, file, io_error};
 use crate::choice::ChoiceId;
 use crate::context::{Context, Value};
 use crate::feature::Schema;
@@ -112,6 +107,9 @@ impl Log {
     }
 }
 
+/// The first bytes of a gzip file.
+pub(super) const GZIP: &[u8] = &[0x1f, 0x8b];
+
 /// Reads one or several logs (plain or gzip) as one.
 ///
 /// # Errors
@@ -132,8 +130,8 @@ pub fn read_with(paths: &[impl AsRef<Path>], options: ReadOptions) -> Result<Log
     let mut merged: Option<Merger> = None;
     for path in paths {
         let path = path.as_ref();
-        let bytes = load(path)?;
-        File { path, bytes: &bytes }.read_into(&mut merged, options)?;
+        let reader = open(path).map_err(io_error(path, "read"))?;
+        file::read_into(&mut merged, path, reader, options)?;
     }
     let Some(merger) = merged else { unreachable!("every file either makes a merger or fails") };
     if merger.samples.is_empty() {
@@ -143,39 +141,21 @@ pub fn read_with(paths: &[impl AsRef<Path>], options: ReadOptions) -> Result<Log
 }
 
 /// The bytes of a file, unpacked where it is gzip (told by its first bytes, not by its name).
-fn load(path: &Path) -> Result<Vec<u8>, LogError> {
-    let io = |source| LogError::Io { path: path.to_owned(), action: "read", source };
+pub(super) fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
+    use std::io::{Error, ErrorKind};
     if path.is_dir() {
-        return Err(io(std::io::Error::new(
-            std::io::ErrorKind::IsADirectory,
-            "it is a directory; give the log inside it",
-        )));
+        return Err(Error::new(ErrorKind::IsADirectory, "it is a directory; give the log inside it"));
     }
-    let bytes = std::fs::read(path).map_err(io)?;
-    if !bytes.starts_with(&[0x1f, 0x8b]) {
-        return Ok(bytes);
+    let mut file = File::open(path)?;
+    let mut magic = Vec::with_capacity(2);
+    file.by_ref().take(2).read_to_end(&mut magic)?;
+    let packed = magic == GZIP;
+    let bytes = Cursor::new(magic).chain(file);
+    if !packed {
+        return Ok(Box::new(bytes));
     }
-    unpack(&bytes).map_err(io)
-}
-
-#[cfg(feature = "gzip")]
-fn unpack(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
-    let mut plain = Vec::with_capacity(bytes.len() * 12);
-    flate2::read::MultiGzDecoder::new(bytes).read_to_end(&mut plain)?;
-    Ok(plain)
-}
-
-#[cfg(not(feature = "gzip"))]
-fn unpack(_: &[u8]) -> std::io::Result<Vec<u8>> {
-    Err(std::io::Error::new(std::io::ErrorKind::Unsupported, "it is packed with gzip; unpack it first"))
-}
-
-#[cfg(feature = "hash")]
-pub(super) fn hash(bytes: &[u8]) -> String {
-    blake3::hash(bytes).to_hex().to_string()
-}
-
-#[cfg(not(feature = "hash"))]
-pub(super) fn hash(_: &[u8]) -> String {
-    String::new()
+    #[cfg(feature = "gzip")]
+    return Ok(Box::new(flate2::read::MultiGzDecoder::new(bytes)));
+    #[cfg(not(feature = "gzip"))]
+    Err(Error::new(ErrorKind::Unsupported, "it is packed with gzip; unpack it first"))
 }

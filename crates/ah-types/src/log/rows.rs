@@ -50,20 +50,10 @@ pub(super) fn split(line: &[u8], fields: &mut Vec<Range<usize>>) -> Result<(), u
 }
 
 /// The text of a field without its quotes.
-pub(super) fn unquote(field: &[u8]) -> Cow<'_, [u8]> {
-    match field {
-        [b'"', inner @ .., b'"'] => {
-            let mut text = Vec::with_capacity(inner.len());
-            let mut bytes = inner.iter();
-            while let Some(&b) = bytes.next() {
-                text.push(b);
-                if b == b'"' {
-                    bytes.next();
-                }
-            }
-            Cow::Owned(text)
-        }
-        _ => Cow::Borrowed(field),
+pub(super) fn unquote(field: &str) -> Cow<'_, str> {
+    match field.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(inner) => Cow::Owned(inner.replace("\"\"", "\"")),
+        None => Cow::Borrowed(field),
     }
 }
 
@@ -77,25 +67,7 @@ pub fn quote(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Lines with their numbers from 1, without their ends.
-pub(super) struct Lines<'a> {
-    pub(super) bytes: &'a [u8],
-    pub(super) line: u64,
-}
-
-impl<'a> Iterator for Lines<'a> {
-    type Item = (u64, &'a [u8]);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.bytes.is_empty() {
-            return None;
-        }
-        self.line += 1;
-        let (line, rest) = match memchr::memchr(b'\n', self.bytes) {
-            Some(i) => (&self.bytes[..i], &self.bytes[i + 1..]),
-            None => (self.bytes, &[][..]),
-        };
-        self.bytes = rest;
-        Some((self.line, line.strip_suffix(b"\r").unwrap_or(line)))
-    }
+/// The column of a byte of a line, in characters from 1.
+pub(super) fn column(line: &[u8], byte: usize) -> usize {
+    String::from_utf8_lossy(&line[..byte]).chars().count() + 1
 }

@@ -1,164 +1,183 @@
 //! The rows of one file: each becomes an input, a choice and a feedback.
+//!
+//! Mostly the text of a row's input and that of its choice are known to the byte. Such rows are not
+//! split into fields; everything else is read in full, and only that way has errors to report.
 
-use super::LogError;
-use super::file::{Column, File, shown};
-use super::intern::Interned;
+use std::borrow::Cow;
+use std::ops::Range;
+
 use super::merger::Merger;
 use super::reader::{Input, Sample};
-use super::rows;
+use super::{rows, shown};
 use crate::choice::ChoiceId;
 use crate::context::Value;
 use crate::feature::FeatureKind;
 
-pub(super) const SKIP_HINT: &str = "mend the row, or pass over such rows with --skip-bad-rows";
-
-pub(super) struct Rows<'f, 'a> {
-    pub(super) file: &'f File<'a>,
-    pub(super) columns: &'f [Column],
-    pub(super) prefix: bool,
-    pub(super) inputs: Interned<'a>,
-    pub(super) choices: Interned<'a>,
-    pub(super) fields: Vec<std::ops::Range<usize>>,
+/// What a column holds.
+pub(super) enum Column {
+    Feature { slot: usize, kind: FeatureKind },
+    Choice,
+    Feedback,
 }
 
-impl<'a> Rows<'_, 'a> {
-    pub(super) fn row(&mut self, line: u64, text: &'a [u8], merger: &mut Merger) -> Result<(), LogError> {
-        let tail = (self.prefix && memchr::memchr(b'"', text).is_none()).then(|| {
-            let second = memchr::memrchr(b',', text)?;
-            let first = memchr::memrchr(b',', &text[..second])?;
-            Some((&text[..first], &text[first + 1..second], &text[second + 1..], second + 1))
+/// Why a row cannot be read.
+pub(super) struct Fault {
+    /// In characters from 1; 0 where the whole row is meant.
+    pub(super) column: usize,
+    pub(super) expected: String,
+    pub(super) found: String,
+}
+
+pub(super) struct Rows {
+    columns: Vec<Column>,
+    /// Whether choice and feedback come last, in this order: a row is prefix, choice, feedback.
+    prefixed: bool,
+    /// Whether the features stand in the first file's order.
+    ordered: bool,
+    /// The prefix of the row before with its comma, and its input; empty before the first.
+    prefix: Vec<u8>,
+    input: u32,
+    fields: Vec<Range<usize>>,
+}
+
+impl Rows {
+    pub(super) fn new(columns: Vec<Column>) -> Self {
+        let slots = columns.iter().filter_map(|c| match c {
+            Column::Feature { slot, .. } => Some(*slot),
+            _ => None,
         });
-        let (input, choice, feedback, column) = match tail.flatten() {
-            Some((prefix, choice, feedback, column)) => {
-                // A prefix seen before has the right number of fields; a new one is split and checked.
-                let hasher = merger.hasher;
-                let input = self.inputs.get(prefix, hasher, || {
-                    self.file.input(self.columns, line, text, &mut self.fields, merger)
-                })?;
-                (input, choice, feedback, column)
-            }
-            None => {
-                let input = self.file.input(self.columns, line, text, &mut self.fields, merger)?;
-                let field = |wanted: fn(&Column) -> bool| {
-                    let i = self.columns.iter().position(wanted).unwrap_or_default();
-                    self.fields[i].clone()
-                };
-                let (c, f) =
-                    (field(|c| matches!(c, Column::Choice)), field(|c| matches!(c, Column::Feedback)));
-                (input, &text[c], &text[f.clone()], f.start)
-            }
+        let ordered = slots.is_sorted();
+        let prefixed = matches!(columns[..], [_, .., Column::Choice, Column::Feedback]);
+        Self { columns, prefixed, ordered, prefix: Vec::new(), input: 0, fields: Vec::new() }
+    }
+
+    pub(super) fn row(&mut self, text: &[u8], merger: &mut Merger) -> Result<(), Fault> {
+        let sample = match self.known(text, merger) {
+            Some(sample) => sample,
+            None => self.in_full(text, merger)?,
         };
-        let feedback = self.file.feedback(line, column, feedback)?;
-        let hasher = merger.hasher;
-        let choice = self.choices.get(choice, hasher, || self.file.choice(line, choice, merger))?;
-        merger.samples.push(Sample { input, choice: ChoiceId(choice), feedback });
+        merger.samples.push(sample);
         Ok(())
     }
+
+    /// A row of an input and a choice seen before, without quotes, and a time as we write it.
+    fn known(&mut self, text: &[u8], merger: &Merger) -> Option<Sample> {
+        let rest = match text.strip_prefix(self.prefix.as_slice()) {
+            Some(rest) if !self.prefix.is_empty() => rest,
+            _ => self.known_input(text, merger)?,
+        };
+        let comma = memchr::memchr(b',', rest)?;
+        let (choice, feedback) = (&rest[..comma], &rest[comma + 1..]);
+        if choice.first() == Some(&b'"') {
+            return None;
+        }
+        let feedback = std::str::from_utf8(feedback).ok()?.parse().ok().filter(|ms| *ms > 0.0)?;
+        Some(Sample { input: self.input, choice: ChoiceId(*merger.choice_ids.get(choice)?), feedback })
+    }
+
+    /// Makes the input in `text` that of the row before, if it is known; the rest behind its comma.
+    fn known_input<'t>(&mut self, text: &'t [u8], merger: &Merger) -> Option<&'t [u8]> {
+        if !(self.prefixed && self.ordered) || memchr::memchr(b'"', text).is_some() {
+            return None;
+        }
+        let second = memchr::memrchr(b',', text)?;
+        let first = memchr::memrchr(b',', &text[..second])?;
+        self.input = *merger.input_ids.get(std::str::from_utf8(&text[..first]).ok()?)?;
+        self.prefix.clear();
+        self.prefix.extend_from_slice(&text[..=first]);
+        Some(&text[first + 1..])
+    }
+
+    fn in_full(&mut self, bytes: &[u8], merger: &mut Merger) -> Result<Sample, Fault> {
+        let fault = |at: usize, found: &[u8], expected: &str| Fault {
+            column: rows::column(bytes, at),
+            expected: expected.to_owned(),
+            found: shown(found, "nothing"),
+        };
+        let text = std::str::from_utf8(bytes)
+            .map_err(|e| fault(e.valid_up_to(), &bytes[e.valid_up_to()..], "text in UTF-8"))?;
+        rows::split(bytes, &mut self.fields).map_err(|at| fault(at, &bytes[at..], "a closed quote"))?;
+        if self.fields.len() != self.columns.len() {
+            return Err(Fault {
+                column: 0,
+                expected: format!("{} fields", self.columns.len()),
+                found: self.fields.len().to_string(),
+            });
+        }
+        let mut values = vec![Value::Number(f64::NAN); merger.schema.len()];
+        let (mut choice, mut choice_at, mut feedback) = (Cow::Borrowed(""), 0, 0.0);
+        for (column, range) in self.columns.iter().zip(&self.fields) {
+            let field = rows::unquote(&text[range.clone()]);
+            let fault = |expected: &str| fault(range.start, field.as_bytes(), expected);
+            match *column {
+                Column::Feature { slot, kind } => {
+                    values[slot] = match kind {
+                        FeatureKind::Categorical => merger.category(&field),
+                        FeatureKind::Numerical => {
+                            let name =
+                                || fault(&format!("a number for {}", merger.schema.features()[slot].name));
+                            Value::Number(number(&field).filter(|x| !x.is_nan()).ok_or_else(name)?)
+                        }
+                    };
+                }
+                Column::Choice if field.is_empty() => return Err(fault("a choice's name")),
+                Column::Choice => (choice, choice_at) = (field, range.start),
+                Column::Feedback => {
+                    let expected = "a time in milliseconds above 0, or inf";
+                    feedback = number(&field).filter(|ms| *ms > 0.0).ok_or_else(|| fault(expected))?;
+                }
+            }
+        }
+        // Only now, so that a bad row leaves neither an input nor a choice behind.
+        let input = input_id(self.input_text(text, merger.schema.len()), values, merger);
+        if self.prefixed {
+            self.prefix.clear();
+            self.prefix.extend_from_slice(&bytes[..choice_at]);
+            self.input = input;
+        }
+        Ok(Sample { input, choice: ChoiceId(choice_id(&choice, merger)), feedback })
+    }
+
+    /// The features of a row that was split, in the order of the first file's header, so that files
+    /// with other orders agree.
+    fn input_text<'t>(&self, text: &'t str, features: usize) -> Cow<'t, str> {
+        if self.prefixed && self.ordered {
+            return Cow::Borrowed(&text[..self.fields[features - 1].end]);
+        }
+        let mut raw = vec![""; features];
+        for (column, range) in self.columns.iter().zip(&self.fields) {
+            if let Column::Feature { slot, .. } = *column {
+                raw[slot] = &text[range.clone()];
+            }
+        }
+        Cow::Owned(raw.join(","))
+    }
 }
 
-impl File<'_> {
-    pub(super) fn choice(&self, line: u64, raw: &[u8], merger: &mut Merger) -> Result<u32, LogError> {
-        let name = rows::unquote(raw);
-        let name = std::str::from_utf8(&name).map_err(|_| {
-            self.malformed(
-                line,
-                0,
-                "a choice's name in UTF-8",
-                format!("{:?}", String::from_utf8_lossy(raw)),
-                SKIP_HINT,
-            )
-        })?;
-        if name.is_empty() {
-            return Err(self.malformed(line, 0, "a choice's name", "nothing", SKIP_HINT));
-        }
-        if let Some(id) = merger.choice_ids.get(name) {
-            return Ok(*id);
-        }
-        let id = count(merger.choices.len());
-        merger.choices.push(name.to_owned());
-        merger.choice_ids.insert(name.to_owned(), id);
-        Ok(id)
-    }
+/// A number as it stands in a log; features are mostly small whole numbers.
+fn number(text: &str) -> Option<f64> {
+    text.parse::<u32>().map(f64::from).or_else(|_| text.trim().parse()).ok()
+}
 
-    pub(super) fn feedback(&self, line: u64, column: usize, raw: &[u8]) -> Result<f64, LogError> {
-        let text = rows::unquote(raw);
-        let value = std::str::from_utf8(&text).ok().and_then(|t| t.trim().parse::<f64>().ok());
-        match value {
-            Some(x) if x > 0.0 => Ok(x),
-            _ => Err(self.malformed(
-                line,
-                column + 1,
-                "a time in milliseconds above 0, or inf",
-                shown(raw, "nothing"),
-                SKIP_HINT,
-            )),
-        }
+fn input_id(text: Cow<'_, str>, values: Vec<Value>, merger: &mut Merger) -> u32 {
+    if let Some(id) = merger.input_ids.get(&*text) {
+        return *id;
     }
+    let id = count(merger.inputs.len());
+    let text = text.into_owned().into_boxed_str();
+    merger.input_ids.insert(text.clone(), id);
+    merger.inputs.push(Input { values: values.into(), text });
+    id
+}
 
-    /// The id of the input in this row; its features are parsed when it is new.
-    pub(super) fn input(
-        &self,
-        columns: &[Column],
-        line: u64,
-        text: &[u8],
-        fields: &mut Vec<std::ops::Range<usize>>,
-        merger: &mut Merger,
-    ) -> Result<u32, LogError> {
-        rows::split(text, fields).map_err(|at| {
-            self.malformed(line, at + 1, "a closed quote", shown(&text[at..], "nothing"), SKIP_HINT)
-        })?;
-        if fields.len() != columns.len() {
-            return Err(self.malformed(
-                line,
-                0,
-                format!("{} fields", columns.len()),
-                fields.len().to_string(),
-                SKIP_HINT,
-            ));
-        }
-        let mut values: Vec<Option<Value>> = vec![None; merger.schema.len()];
-        let mut raw: Vec<&[u8]> = vec![b""; merger.schema.len()];
-        for (column, range) in columns.iter().zip(fields.iter()) {
-            let Column::Feature { slot, kind } = *column else { continue };
-            let field = rows::unquote(&text[range.clone()]);
-            let name = || &merger.schema.features()[slot].name;
-            let field = std::str::from_utf8(&field).map_err(|_| {
-                self.malformed(
-                    line,
-                    range.start + 1,
-                    format!("{} in UTF-8", name()),
-                    shown(&text[range.clone()], "nothing"),
-                    SKIP_HINT,
-                )
-            })?;
-            values[slot] = Some(match kind {
-                FeatureKind::Categorical => Value::from(field),
-                FeatureKind::Numerical => match field.trim().parse::<f64>() {
-                    Ok(x) if !x.is_nan() => Value::Number(x),
-                    _ => {
-                        return Err(self.malformed(
-                            line,
-                            range.start + 1,
-                            format!("a number for {}", name()),
-                            shown(field.as_bytes(), "nothing"),
-                            SKIP_HINT,
-                        ));
-                    }
-                },
-            });
-            raw[slot] = &text[range.clone()];
-        }
-        // In the order of the first file's header, so that files with other orders agree.
-        let key =
-            raw.iter().map(|r| String::from_utf8_lossy(r)).collect::<Vec<_>>().join(",").into_boxed_str();
-        if let Some(id) = merger.input_ids.get(&key) {
-            return Ok(*id);
-        }
-        let id = count(merger.inputs.len());
-        merger.input_ids.insert(key.clone(), id);
-        merger.inputs.push(Input { values: values.into_iter().flatten().collect(), text: key });
-        Ok(id)
+fn choice_id(name: &str, merger: &mut Merger) -> u32 {
+    if let Some(id) = merger.choice_ids.get(name.as_bytes()) {
+        return *id;
     }
+    let id = count(merger.choices.len());
+    merger.choice_ids.insert(name.as_bytes().into(), id);
+    merger.choices.push(name.to_owned());
+    id
 }
 
 /// Ids are u32: a log of 2^32 inputs would not fit into memory.

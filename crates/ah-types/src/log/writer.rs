@@ -9,11 +9,17 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use super::head::Head;
+use super::lines::Lines;
 use super::metadata::{Metadata, differences};
-use super::{CHOICE_COLUMN, FEEDBACK_COLUMN, LogError, rows};
+use super::reader::GZIP;
+use super::{CHOICE_COLUMN, FEEDBACK_COLUMN, LogError, Place, io_error, rows};
 use crate::context::{Context, Value};
 use crate::feature::Schema;
 use crate::number;
+
+/// What the first two lines take at most: some thousand choices by name.
+const MAX_HEAD: u64 = 16 << 20;
 
 /// A log open for appending.
 #[derive(Debug)]
@@ -23,40 +29,42 @@ pub struct LogWriter {
     schema: Schema,
 }
 
-/// What opening an existing log found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Resumed {
-    /// The torn last line that was cut off.
-    pub cut: Option<String>,
-    /// The distinct inputs that the log holds, as their features' text joined by commas, in order.
-    pub inputs: Vec<String>,
-}
-
 impl LogWriter {
     /// Opens the log at `path` for appending, or makes it with this metadata and the features'
-    /// order of `schema`. A file that is there must have agreeing metadata.
+    /// order of `schema`. A file that is there must have agreeing metadata; its own order of
+    /// columns is kept. Beside the writer comes the torn last line that was cut off, if there was one.
+    ///
+    /// Only the head and the end are read, so the cost does not grow with the log, and a file that
+    /// is not such a log stays as it is.
     ///
     /// # Errors
-    /// [`LogError::Metadata`] names each key that differs with both values; I/O errors name the file.
-    pub fn open(path: &Path, metadata: &Metadata, schema: &Schema) -> Result<(Self, Resumed), LogError> {
-        let io = |action| move |source| LogError::Io { path: path.to_owned(), action, source };
+    /// [`LogError::Metadata`] names each key that differs with both values; a file that is no log is
+    /// [`LogError::Malformed`]; I/O errors name the file.
+    pub fn open(
+        path: &Path,
+        metadata: &Metadata,
+        schema: &Schema,
+    ) -> Result<(Self, Option<String>), LogError> {
         if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(io("make the folder of"))?;
+            std::fs::create_dir_all(folder).map_err(io_error(path, "make the folder of"))?;
         }
-        let mut file =
-            OpenOptions::new().read(true).append(true).create(true).open(path).map_err(io("open"))?;
-        file.lock().map_err(io("lock"))?;
-        let cut = cut_torn_line(&mut file).map_err(io("mend"))?;
-        let mut resumed = Resumed { cut, inputs: Vec::new() };
-        let length = file.metadata().map_err(io("read"))?.len();
+        let file = OpenOptions::new().read(true).append(true).create(true).open(path);
+        let file = file.map_err(io_error(path, "open"))?;
         let mut writer = Self { path: path.to_owned(), file, schema: schema.clone() };
-        if length == 0 {
-            writer.append(&writer.head(metadata))?;
-        } else {
-            resumed.inputs = writer.check(metadata)?;
+        let cut = writer.locked(|writer| writer.resume(metadata))?;
+        Ok((writer, cut))
+    }
+
+    /// The distinct inputs that the log holds, as their features' text joined by commas, in order.
+    ///
+    /// # Errors
+    /// Reads the whole log, so a row that cannot be read is an error here.
+    pub fn inputs(&mut self) -> Result<Vec<String>, LogError> {
+        match self.locked(|writer| super::read(&[&writer.path])) {
+            Ok(log) => Ok(log.inputs.into_iter().map(|i| i.text.into_string()).collect()),
+            Err(LogError::Empty { .. }) => Ok(Vec::new()),
+            Err(e) => Err(e),
         }
-        writer.file.unlock().map_err(io("unlock"))?;
-        Ok((writer, resumed))
     }
 
     /// Appends the samples of one input: (choice, feedback in milliseconds; infinite for a failure).
@@ -74,7 +82,7 @@ impl LogWriter {
         for (choice, feedback) in samples {
             if let Some(broken) = [prefix.as_str(), choice].into_iter().find(|s| s.contains(['\n', '\r'])) {
                 return Err(LogError::Malformed {
-                    place: super::Place { path: self.path.clone(), line: 0, column: 0 },
+                    place: Place { path: self.path.clone(), line: 0, column: 0 },
                     expected: "names and values of one line".to_owned(),
                     found: format!("{broken:?}"),
                     hint: "rename it".to_owned(),
@@ -82,20 +90,64 @@ impl LogWriter {
             }
             let _ = writeln!(text, "{prefix},{},{}", rows::quote(choice), number::format(feedback));
         }
-        let io = |path: &Path, action, source| LogError::Io { path: path.to_owned(), action, source };
-        self.file.lock().map_err(|e| io(&self.path, "lock", e))?;
-        // Another process may have been killed in the middle of its write since the log was opened.
-        let mended = cut_torn_line(&mut self.file).map_err(|e| io(&self.path, "mend", e));
-        let result = mended.and_then(|_| self.append(&text));
-        self.file.unlock().map_err(|e| io(&self.path, "unlock", e))?;
+        self.locked(|writer| {
+            // Another process may have been killed in the middle of its write since the log was opened.
+            cut_torn_line(&mut writer.file).map_err(io_error(&writer.path, "mend"))?;
+            writer.append(&text)
+        })
+    }
+
+    /// Alone among all processes that append to the log.
+    fn locked<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, LogError>) -> Result<T, LogError> {
+        self.file.lock().map_err(io_error(&self.path, "lock"))?;
+        let result = work(self);
+        self.file.unlock().map_err(io_error(&self.path, "unlock"))?;
         result
+    }
+
+    /// Begins the log, or checks the one that is there and takes over its order of columns.
+    fn resume(&mut self, metadata: &Metadata) -> Result<Option<String>, LogError> {
+        let head = self.head(metadata);
+        // A device has no length, and reading it might never end.
+        let length = self.file.metadata().map_err(io_error(&self.path, "read"))?.len();
+        let mut begin = Vec::with_capacity(head.len());
+        let read = (&self.file).take(length.min(head.len() as u64)).read_to_end(&mut begin);
+        read.map_err(io_error(&self.path, "read"))?;
+        if begin.is_empty() {
+            return self.append(&head).map(|()| None);
+        }
+        if begin.len() < head.len() && head.as_bytes().starts_with(&begin) {
+            // What a crash in the first write left.
+            self.file.set_len(0).map_err(io_error(&self.path, "mend"))?;
+            self.append(&head)?;
+            return Ok(Some(String::from_utf8_lossy(&begin).into_owned()));
+        }
+        if begin.starts_with(GZIP) {
+            let why = "it is packed with gzip; unpack it, or write to another file (-o)";
+            let source = std::io::Error::new(std::io::ErrorKind::Unsupported, why);
+            return Err(io_error(&self.path, "append")(source));
+        }
+        self.file.rewind().map_err(io_error(&self.path, "read"))?;
+        let mut lines = Lines::new((&self.file).take(MAX_HEAD));
+        let found = Head::read(&self.path, &mut lines)?;
+        if !lines.terminated() {
+            return Err(LogError::Malformed {
+                place: Place { path: self.path.clone(), line: 2, column: 0 },
+                expected: "a header with its line end".to_owned(),
+                found: "the end of the file".to_owned(),
+                hint: "end the line, or delete the file".to_owned(),
+            });
+        }
+        self.agree(&found.metadata, metadata)?;
+        self.schema = found.schema;
+        cut_torn_line(&mut self.file).map_err(io_error(&self.path, "mend"))
     }
 
     fn append(&self, text: &str) -> Result<(), LogError> {
         (&self.file)
             .write_all(text.as_bytes())
             .and_then(|()| self.file.sync_data())
-            .map_err(|source| LogError::Io { path: self.path.clone(), action: "write", source })
+            .map_err(io_error(&self.path, "write"))
     }
 
     fn head(&self, metadata: &Metadata) -> String {
@@ -103,32 +155,6 @@ impl LogWriter {
         let mut names: Vec<_> = self.schema.features().iter().map(|f| rows::quote(&f.name)).collect();
         names.extend([CHOICE_COLUMN.into(), FEEDBACK_COLUMN.into()]);
         format!("{json}\n{}\n", names.join(","))
-    }
-
-    /// Compares the metadata, takes over the log's own order of columns, and lists its inputs.
-    fn check(&mut self, metadata: &Metadata) -> Result<Vec<String>, LogError> {
-        let log = match super::read(&[&self.path]) {
-            Ok(log) => log,
-            // A head without rows: only its metadata and columns matter.
-            Err(LogError::Empty { .. }) => return self.check_head(metadata).map(|()| Vec::new()),
-            Err(e) => return Err(e),
-        };
-        self.agree(&log.metadata, metadata)?;
-        self.schema = log.schema;
-        Ok(log.inputs.into_iter().map(|i| i.text.into_string()).collect())
-    }
-
-    fn check_head(&self, metadata: &Metadata) -> Result<(), LogError> {
-        let text = std::fs::read_to_string(&self.path).map_err(|source| LogError::Io {
-            path: self.path.clone(),
-            action: "read",
-            source,
-        })?;
-        let first = text.lines().next().unwrap_or_default();
-        match serde_json::from_str(first) {
-            Ok(existing) => self.agree(&existing, metadata),
-            Err(_) => Ok(()),
-        }
     }
 
     fn agree(&self, existing: &Metadata, metadata: &Metadata) -> Result<(), LogError> {

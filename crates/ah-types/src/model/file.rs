@@ -54,9 +54,25 @@ struct TreeFile {
 #[derive(Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 enum NodeFile {
-    Numerical { feature: String, threshold: f64, left: u32, right: u32 },
-    Categorical { feature: String, category: String, left: u32, right: u32 },
-    Leaf { samples: u64, unsure: Option<UnsureFile>, ranking: Vec<RankedFile> },
+    Numerical {
+        feature: String,
+        threshold: f64,
+        left: u32,
+        right: u32,
+    },
+    Categorical {
+        feature: String,
+        category: String,
+        left: u32,
+        right: u32,
+    },
+    Leaf {
+        samples: u64,
+        unsure: Option<UnsureFile>,
+        #[serde(default)]
+        ranges: Vec<Option<(f64, f64)>>,
+        ranking: Vec<RankedFile>,
+    },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -104,6 +120,7 @@ pub(super) fn print(model: &Model) -> String {
                 LeafUnsure::LowConfidence => UnsureFile::LowConfidence,
                 LeafUnsure::Unsafe => UnsureFile::Unsafe,
             }),
+            ranges: leaf.ranges.clone(),
             ranking: leaf
                 .ranking
                 .iter()
@@ -160,8 +177,8 @@ fn tree_layout(tree: &serde_json::Value) -> String {
         Some(ranking) => {
             let lines = ranking.iter().map(|r| format!("        {r}")).collect::<Vec<_>>().join(",\n");
             format!(
-                "      {{\"samples\":{},\"unsure\":{},\"ranking\":[\n{lines}\n      ]}}",
-                node["samples"], node["unsure"]
+                "      {{\"samples\":{},\"unsure\":{},\"ranges\":{},\"ranking\":[\n{lines}\n      ]}}",
+                node["samples"], node["unsure"], node["ranges"]
             )
         }
     });
@@ -218,8 +235,9 @@ fn resolve(file: ModelFile) -> Result<Model, String> {
             NodeFile::Categorical { feature, category, left, right } => {
                 Node::Split { test: Test::Categorical { slot: slot(&feature)?, category }, left, right }
             }
-            NodeFile::Leaf { samples, unsure, ranking } => Node::Leaf(Leaf {
+            NodeFile::Leaf { samples, unsure, ranges, ranking } => Node::Leaf(Leaf {
                 samples,
+                ranges,
                 unsure: unsure.map(|u| match u {
                     UnsureFile::LowConfidence => LeafUnsure::LowConfidence,
                     UnsureFile::Unsafe => LeafUnsure::Unsafe,

@@ -72,13 +72,23 @@ pub struct Promise {
     pub limit: f64,
     /// `hold-out`, `cross-fitted` or `by dimensions`.
     pub mode: String,
+    /// The share that was tested; half the target by dimensions.
+    pub tested: f64,
+    /// The level of the test.
+    pub level: f64,
     /// Inputs that it was calibrated on.
     pub inputs: u64,
     /// Distinct groups (shapes) among them.
     pub groups: u64,
     /// Of these inputs, those that counted.
     pub violations: u64,
-    /// The calibrated threshold on a choice's risk; `null`: always decides.
+    /// Of these, those whose runs are clearly apart: even the fallback's slowest run, times the
+    /// limit, is faster than the choice's fastest. The rest may be noise.
+    pub clear: u64,
+    /// Runs of a choice on an input: their median over the calibration inputs.
+    pub runs: u64,
+    /// The calibrated price: a choice is taken where its risk of being too slow is at most this
+    /// times what it saves in log time over the fallback; `null`: always decides.
     pub threshold: Option<f64>,
 }
 
@@ -320,6 +330,14 @@ impl Model {
         }
         let logged = self.row(values);
         self.leaf_of_row(0, &self.features.row(&logged))
+    }
+
+    /// True where a logged feature lies outside what training saw in the leaf (of one tree) where
+    /// these values end: the decision there is an extrapolation. False without a leaf.
+    #[must_use]
+    pub fn is_outside(&self, values: &[Value]) -> bool {
+        let row = self.features.row(values);
+        (0..self.trees.len()).any(|tree| self.leaf_of_row(tree, &row).is_ok_and(|leaf| leaf.is_outside(&row)))
     }
 
     fn leaf_of_row(&self, tree: usize, row: &(impl Row + ?Sized)) -> Result<&Leaf, Unsure> {

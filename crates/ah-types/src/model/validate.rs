@@ -105,6 +105,10 @@ fn validate_test(model: &Model, test: &Test) -> Result<(), String> {
 }
 
 fn validate_leaf(model: &Model, leaf: &Leaf) -> Result<(), String> {
+    let features = model.features.base().len();
+    if !leaf.ranges.is_empty() && leaf.ranges.len() != features {
+        return Err(format!("expected the ranges of {features} features, found {}", leaf.ranges.len()));
+    }
     let mut seen = vec![false; model.choices.len()];
     for ranked in &leaf.ranking {
         let id = ranked.choice.index();

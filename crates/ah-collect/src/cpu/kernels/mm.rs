@@ -1,7 +1,7 @@
 //! The choices of `mm`: one product, many kernels.
 //!
-//! Two libraries (`gemm`, `matrixmultiply`) and our own [packed](super::blocked) and
-//! [unpacked](super::direct) kernels in several tile sizes and instruction sets, each on one
+//! Two libraries (`gemm`, `matrixmultiply`) and our own packed (`blocked`) and
+//! unpacked (`direct`) kernels in several tile sizes and instruction sets, each on one
 //! thread and on all threads of the current rayon pool. Which is fastest depends on the shape and
 //! on the processor.
 

@@ -2,9 +2,9 @@
 //!
 //! | optimization | choices | room |
 //! | --- | --- | --- |
-//! | `mm` | two libraries, our packed and unpacked kernels in several tile sizes | [`mm`], built on [`blocked`], [`direct`], [`micro`] |
+//! | `mm` | two libraries, our packed and unpacked kernels in several tile sizes | [`mm`], built on `blocked`, `direct`, `micro` |
 //! | `pad_mm` | `orig`, `pad` | [`pad_mm`] |
-//! | `softmax` | three passes, two passes, persistent rows | [`softmax`], [`exp`] |
+//! | `softmax` | three passes, two passes, persistent rows | [`softmax`], `exp` |
 //!
 //! All matrices are `f32`, seen through [`MatRef`] and [`MatMut`], which check their slices once,
 //! at the door; the kernels behind them use raw pointers. Vector code is written once over

@@ -4,7 +4,7 @@
 //! Both choices end in the same kernel, a plain register-tiled one on one thread, such as a
 //! compiler's vectoriser makes from a loop nest: it reads its operands where they lie, with full
 //! vectors as far as they go and one element at a time for what remains. A packing kernel
-//! ([`super::blocked`]) pads as it packs and would make the question moot; this one makes it real:
+//! (`blocked`) pads as it packs and would make the question moot; this one makes it real:
 //!
 //! - `orig` walks the remainder of a row (or of the inner dimension, where B is transposed)
 //!   element by element, and its vectors straddle cache lines when a row's length is odd.

@@ -184,4 +184,40 @@ template <int A_MAJOR, int B_MAJOR> DEVICE void wgmma_64x128x16(float (&d)[64], 
 DEVICE void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 DEVICE void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 template <int PENDING> DEVICE void wgmma_wait() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory"); }
+
+// sums += a · b over one stage of 64 in k, for the M_TILES · 64 rows and N_TILES · 128 columns of a warpgroup. An
+// operand's tile lies in shared memory as rows of k, or (MAJOR) as groups of 64 of m or n, 64 rows of k each.
+template <int M_TILES, int N_TILES, int A_MAJOR, int B_MAJOR>
+DEVICE void wgmma_stage(float (&sums)[M_TILES * N_TILES][64], u32 tile_a, u32 tile_b, int warpgroup) {
+    constexpr int GROUP = 64 * 128;  // bytes
+#pragma unroll
+    for (int s = 0; s < 4; ++s)
+#pragma unroll
+        for (int mt = 0; mt < M_TILES; ++mt)
+#pragma unroll
+            for (int nt = 0; nt < N_TILES; ++nt) {
+                int group = warpgroup * M_TILES + mt;
+                u64 a = A_MAJOR ? describe(tile_a + group * GROUP + s * 2048, GROUP) : describe(tile_a + group * GROUP + s * 32, 16);
+                u64 b = B_MAJOR ? describe(tile_b + nt * 2 * GROUP + s * 2048, GROUP) : describe(tile_b + nt * 2 * GROUP + s * 32, 16);
+                wgmma_64x128x16<A_MAJOR, B_MAJOR>(sums[mt * N_TILES + nt], a, b);
+            }
+}
+
+// Stores what a warpgroup holds after it; `thread` counts all warpgroups' threads.
+template <int M_TILES, int N_TILES>
+DEVICE void store_tiles(const Result& result, const float (&sums)[M_TILES * N_TILES][64], int row, int column, int thread) {
+    int warpgroup = thread / 128, lane = thread % 32, warp = thread % 128 / 32;
+#pragma unroll
+    for (int mt = 0; mt < M_TILES; ++mt)
+#pragma unroll
+        for (int nt = 0; nt < N_TILES; ++nt)
+#pragma unroll
+            for (int j = 0; j < 16; j += 4)
+#pragma unroll
+                for (int half = 0; half < 2; ++half) {
+                    const float* d = &sums[mt * N_TILES + nt][j * 4 + half * 2];
+                    u32 pairs[4] = {pack(d[0], d[1]), pack(d[4], d[5]), pack(d[8], d[9]), pack(d[12], d[13])};
+                    result.store_groups(row + (warpgroup * M_TILES + mt) * 64 + warp * 16 + lane / 4 + half * 8, column + nt * 128 + j * 8, pairs);
+                }
+}
 #endif

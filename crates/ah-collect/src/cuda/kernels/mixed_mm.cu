@@ -20,15 +20,19 @@
 //   WARPS_N      warps side by side along n
 //   WARPS_K      warps sharing the columns, each with its own steps of k; a power of two
 //   STAGES       steps under way, at least 2; a step is 32 of k (k×n layout) or 128 (n×k)
+//   CLUSTER      1, or blocks of a cluster that share a tile, each with its part of k (sm_90 and later):
+//                their sums meet in the first one's shared memory, which spares the way through memory
+//                and back (8192², m = 16 on an H200: 25.8 µs, by split-K 28.3)
 //   TRANSPOSED   0: b is k×n, rows of n contiguous; 1: n×k in memory (PyTorch's strides (1, k))
 //   WEIGHTS_SIGNED, ELEMENT_BF16
-//   WGMMA        0; 1 is mixed_mm_wgmma.cu
+//   ENGINE       0; 1 is mixed_mm_wgmma.cu, 2 mixed_mm_direct.cu
 //
 // Needs: k a multiple of 16 (n×k layout) or 8; n a multiple of 16 (k×n layout); lda in elements a
 // multiple of 8, ldb in bytes a multiple of 16, a, b and c at addresses that 16 divides.
-// Launch: grid up to tiles · ⌈k / (STEP · WARPS_K)⌉ blocks, 32 · WARPS_N · WARPS_K threads, shared
-// memory STAGES · warps · STAGE_BYTES + WARPS_N · ⌊WARPS_K / 2⌋ · 32 · REGISTERS · 4. `partial` has 2 · gridDim.x · BLOCK_M ·
-// BLOCK_N floats; `tickets` one zero a tile, and is left so.
+// Launch: grid up to tiles · ⌈k / (STEP · WARPS_K)⌉ blocks (with clusters: tiles · CLUSTER), 32 · WARPS_N ·
+// WARPS_K threads, shared memory STAGES · warps · STAGE_BYTES + WARPS_N · (⌊WARPS_K / 2⌋ + CLUSTER − 1) · 32 ·
+// REGISTERS · 4. `partial` has 2 · gridDim.x · BLOCK_M · BLOCK_N floats; `tickets` one zero a tile, and is left so;
+// clusters need neither.
 
 // Four bytes to two pairs of 16-bit floats. Exact: a byte becomes the low bits of a power of two's
 // mantissa, and the power is subtracted again.
@@ -55,7 +59,30 @@ DEVICE void widen(u32 bytes, u32& first, u32& second) {
 #endif
 }
 
-#if !WGMMA
+// The weights are read once: their lines leave the second-level cache first, and drive out each other
+// instead of what else lies there. Behind a kernel that wrote much, each line driven out costs a write
+// (8192², m = 1 on an H200 whose cache is full of written lines: 25.6 µs with this, 28.3 without; 22.7
+// and 22.5 behind one that only read). Where several rows of blocks read the same weights, they stay.
+DEVICE u64 weight_policy(bool read_once) {
+    u64 leaves_first, stays;
+    asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(leaves_first));
+    asm volatile("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(stays));
+    return read_once ? leaves_first : stays;
+}
+
+// Copies 16 bytes of weights, or zeros if EDGE and not `valid`. LINE: the whole line of 128 bytes is to
+// be fetched, of which this warp copies a part.
+template <bool LINE, bool EDGE> DEVICE void copy_weights(u32 to, const void* from, const void* instead, bool valid, u64 policy) {
+    if constexpr (EDGE)
+        asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;"
+                     ::"r"(to), "l"(valid ? from : instead), "r"(valid ? 16 : 0), "l"(policy) : "memory");
+    else if constexpr (LINE)
+        asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "l"(policy) : "memory");
+    else
+        asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "l"(policy) : "memory");
+}
+
+#if ENGINE == 0
 constexpr int M_TILES = BLOCK_M / 8;
 constexpr int N_TILES = VECTOR / 2;
 constexpr int WARP_N = VECTOR * 8;
@@ -82,6 +109,7 @@ struct Problem {
     int m, n, k;
     int groups;    // of WARPS_K steps, a tile
     int m_blocks;
+    u64 policy;    // of the weights
 };
 
 // Where a lane copies to and reads from in a stage. A warp copies whole lines: eight lanes 128 bytes
@@ -117,16 +145,11 @@ struct Lane {
     }
 };
 
-// Copies 16 bytes, or zeros if EDGE and not `valid`. KEEP: into the first-level cache too, where
-// the other warps of the block find them.
-template <bool KEEP, bool EDGE> DEVICE void copy_chunk(u32 to, const void* from, const void* instead, bool valid) {
-    if constexpr (EDGE) {
-        copy_async<16>(to, valid ? from : instead, valid ? 16 : 0);
-    } else if constexpr (KEEP) {
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
-    } else {
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
-    }
+// Copies 16 bytes of activations, or zeros if EDGE and not `valid`: into the first-level cache too,
+// where the other warps of the block find them.
+template <bool EDGE> DEVICE void copy_activations(u32 to, const void* from, const void* instead, bool valid) {
+    if constexpr (EDGE) copy_async<16>(to, valid ? from : instead, valid ? 16 : 0);
+    else asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
 
 // What a warp fetches next.
@@ -140,7 +163,7 @@ struct Cursor {
 
     DEVICE void start_tile(const Problem& p) {
         int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-            // The blocks of a column of tiles follow each other, so that they find its weights cached.
+        // The blocks of a column of tiles follow each other, so that they find its weights cached.
         int row = tile % p.m_blocks * BLOCK_M + lane / 4, column = tile / p.m_blocks * BLOCK_N + warp % WARPS_N * WARP_N;
         from = (group * WARPS_K + warp / WARPS_N) * STEP;
         rows = p.m - row, columns = p.n - column;
@@ -173,7 +196,7 @@ template <bool EDGE> DEVICE void fetch(u32 stage, const Lane& to, const Problem&
 #pragma unroll
         for (int i = 0; i < WARP_N / 4; ++i, b += 4 * p.ldb) {
             u32 place = (to.copy ^ (i * 4 / VECTOR % 2 * 64)) + i * 512;
-            copy_chunk<false, EDGE>(stage + place, b, p.b, inside && i * 4 + lane / 8 < at.columns);
+            copy_weights<false, EDGE>(stage + place, b, p.b, inside && i * 4 + lane / 8 < at.columns, p.policy);
         }
     } else {
         // Rows that follow each other here are 1 apart, or 2 where a copy spans two of them.
@@ -182,7 +205,7 @@ template <bool EDGE> DEVICE void fetch(u32 stage, const Lane& to, const Problem&
         bool inside = lane % CHUNKS * 16 < at.columns;
 #pragma unroll
         for (int i = 0; i < CHUNKS; ++i, b += APART * p.ldb)
-            copy_chunk<false, EDGE>(stage + to.copy + i * 512, b, p.b, inside && first + i * APART < p.k);
+            copy_weights<VECTOR == 8, EDGE>(stage + to.copy + i * 512, b, p.b, inside && first + i * APART < p.k, p.policy);
     }
     // Rows that do not exist are never copied: their places hold zeros from the start.
     const u16* a = at.a;
@@ -191,7 +214,7 @@ template <bool EDGE> DEVICE void fetch(u32 stage, const Lane& to, const Problem&
         if (tile * 8 < at.rows)
 #pragma unroll
             for (int i = 0; i < STEP / 32; ++i)
-                copy_chunk<true, EDGE>(stage + WEIGHT_BYTES + tile * 8 * STEP * 2 + to.copy_activations + i * 64, a + i * 32, p.a,
+                copy_activations<EDGE>(stage + WEIGHT_BYTES + tile * 8 * STEP * 2 + to.copy_activations + i * 64, a + i * 32, p.a,
                                        at.from + i * 32 + lane % 4 * 8 < p.k);
 }
 
@@ -289,7 +312,42 @@ DEVICE void write(const Sums& sums, u16* c, long long ldc, const Problem& p, int
         }
 }
 
+#if CLUSTER > 1
+// The sum over the blocks of a cluster, in the order of the blocks; the first one holds it and returns
+// true. Its `gather` has room for the others' sums. All threads call, after one arrival at the cluster's
+// barrier; those with `warp_k` 0 hold sums.
+DEVICE bool sum_over_cluster(float (&flat)[REGISTERS], float* gather, int warp_n, int warp_k, int lane) {
+    int rank = blockIdx.x % CLUSTER;
+    auto place = [&](int other) { return gather + ((other - 1) * WARPS_N + warp_n) * REGISTERS * 32 + lane * 4; };
+    // Every block has begun, so there is shared memory to write to.
+    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+    if (rank > 0 && warp_k == 0) {
+        u32 to;
+        asm volatile("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(to) : "r"(shared_address(place(rank))));
+#pragma unroll
+        for (int r = 0; r < REGISTERS; r += 4)
+            asm volatile("st.shared::cluster.v4.f32 [%0], {%1,%2,%3,%4};"
+                         ::"r"(to + r * 128), "f"(flat[r]), "f"(flat[r + 1]), "f"(flat[r + 2]), "f"(flat[r + 3]) : "memory");
+    }
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+    if (rank > 0) return false;
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    if (warp_k == 0)
+#pragma unroll
+        for (int other = 1; other < CLUSTER; ++other)
+#pragma unroll
+            for (int r = 0; r < REGISTERS; r += 4) {
+                float4 part = *(const float4*)(place(other) + r * 32);
+                flat[r] += part.x, flat[r + 1] += part.y, flat[r + 2] += part.z, flat[r + 3] += part.w;
+            }
+    return true;
+}
+#endif
+
 extern "C" __global__ void __launch_bounds__(THREADS)
+#if CLUSTER > 1
+__cluster_dims__(CLUSTER, 1, 1)
+#endif
 mixed_mm(const u16* __restrict__ a, const u8* __restrict__ b, u16* __restrict__ c, float* partial, u32* tickets,
          int m, int n, int k, long long lda, long long ldb, long long ldc) {
     extern __shared__ __align__(128) u8 shared[];
@@ -298,15 +356,24 @@ mixed_mm(const u16* __restrict__ a, const u8* __restrict__ b, u16* __restrict__ 
     Problem p = {a, b, lda, ldb, m, n, k};
     p.groups = (k + STEP * WARPS_K - 1) / (STEP * WARPS_K);
     p.m_blocks = (m + BLOCK_M - 1) / BLOCK_M;
+    p.policy = weight_policy(p.m_blocks == 1);
     Parts parts = {(long long)((n + BLOCK_N - 1) / BLOCK_N) * p.m_blocks * p.groups, p.groups};
     int begin = (int)parts.begin(blockIdx.x), end = (int)parts.begin(blockIdx.x + 1);
 
     u32 stages = shared_address(shared) + warp * STAGES * STAGE_BYTES;
     float* exchange = (float*)(shared + WARPS_N * WARPS_K * STAGES * STAGE_BYTES);
 
+#if CLUSTER > 1
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+#endif
     // Activations of rows that do not exist are read (their sums are dropped) but never copied:
     // zeros spare the tensor cores the NaNs that might lie there.
-    for (int i = lane; i < STAGES * STAGE_BYTES / 16; i += 32) *(uint4*)(shared + warp * STAGES * STAGE_BYTES + i * 16) = make_uint4(0, 0, 0, 0);
+    if (m % BLOCK_M != 0)
+#pragma unroll
+        for (int s = 0; s < STAGES; ++s)
+#pragma unroll
+            for (int i = 0; i < ACTIVATION_BYTES / 512; ++i)
+                *(uint4*)(shared + (warp * STAGES + s) * STAGE_BYTES + WEIGHT_BYTES + (i * 32 + lane) * 16) = make_uint4(0, 0, 0, 0);
     __syncwarp();
 
     // What is fetched runs STAGES − 1 groups ahead of what is multiplied, over tiles' ends.
@@ -351,7 +418,12 @@ mixed_mm(const u16* __restrict__ a, const u8* __restrict__ b, u16* __restrict__ 
                 for (int r = 0; r < REGISTERS; ++r) flat[r] += slot[r * 32];
             __syncthreads();
         }
+#if CLUSTER > 1
+        // A block of a cluster has one tile.
+        bool done = sum_over_cluster(flat, exchange + WARPS_N * (WARPS_K / 2) * 32 * REGISTERS, warp_n, warp_k, lane);
+#else
         bool done = sum_over_blocks<THREADS>(flat, partial, tickets, parts, tile, warp_n * 32 + lane, WARPS_N * 32, warp_k == 0, threadIdx.x);
+#endif
         if (done && warp_k == 0) write(sums, c, ldc, p, tile % p.m_blocks * BLOCK_M, tile / p.m_blocks * BLOCK_N + warp_n * WARP_N);
 #pragma unroll
         for (int r = 0; r < REGISTERS; ++r) flat[r] = 0.0f;

@@ -11,7 +11,7 @@
 // TRANSPOSED, WEIGHTS_SIGNED, ELEMENT_BF16. Everything else as above, but shared memory: 1024 +
 // STAGES · 64 · (BLOCK_N + 2 · BLOCK_M), and steps of 64.
 
-#if WGMMA
+#if ENGINE == 1
 constexpr int STEP = 64;
 constexpr int THREADS = 128 * WARPGROUPS;
 constexpr int WARP_N = 16 * TILES, VECTOR = 2 * TILES, BLOCK_N = 64 * TILES * WARPGROUPS;
@@ -77,20 +77,15 @@ struct Cursor {
     }
 
     // EDGE: some weights of the step lie outside, and become zeros.
-    template <bool EDGE> DEVICE void fetch_weights(u32 stage, const u8* instead, long long ldb, int n, int k) const {
+    template <bool EDGE> DEVICE void fetch_weights(u32 stage, const u8* instead, long long ldb, int n, int k, u64 policy) const {
         int outer = threadIdx.x / CHUNKS, chunk = threadIdx.x % CHUNKS;
         u32 to = stage + (TRANSPOSED ? place_nk(outer, chunk) : place_kn(outer, chunk));
         const u8* source = b;
 #pragma unroll
         for (int i = 0; i < WEIGHT_BYTES / 16 / THREADS; ++i, source += APART * ldb) {
             u32 place = to + i * APART * (TRANSPOSED ? 64 : BLOCK_N);
-            if constexpr (EDGE) {
-                int at_n = column + (TRANSPOSED ? outer + i * APART : chunk * 16), at_k = from + (TRANSPOSED ? chunk * 16 : outer + i * APART);
-                bool valid = at_n < n && at_k < k;
-                copy_async<16>(place, valid ? source : instead, valid ? 16 : 0);
-            } else {
-                asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place), "l"(source) : "memory");
-            }
+            int at_n = column + (TRANSPOSED ? outer + i * APART : chunk * 16), at_k = from + (TRANSPOSED ? chunk * 16 : outer + i * APART);
+            copy_weights<false, EDGE>(place, source, instead, at_n < n && at_k < k, policy);
         }
     }
 
@@ -146,6 +141,7 @@ mixed_mm(const u16* __restrict__ a, const u8* __restrict__ b, u16* __restrict__ 
     Parts parts = {(long long)((n + BLOCK_N - 1) / BLOCK_N) * m_blocks * steps, steps};
     int begin = (int)parts.begin(blockIdx.x), end = (int)parts.begin(blockIdx.x + 1);
 
+    u64 policy = weight_policy(m_blocks == 1);
     Cursor ahead;
     ahead.tile = begin / steps, ahead.step = begin % steps;
     ahead.start_tile(a, b, lda, ldb, m_blocks);
@@ -153,8 +149,8 @@ mixed_mm(const u16* __restrict__ a, const u8* __restrict__ b, u16* __restrict__ 
     auto fetch_next = [&](int stage) {
         if (left > 0) {
             u32 to = stages + stage * STAGE_BYTES;
-            if (ahead.column + BLOCK_N <= n && ahead.from + STEP <= k) ahead.fetch_weights<false>(to, b, ldb, n, k);
-            else ahead.fetch_weights<true>(to, b, ldb, n, k);
+            if (ahead.column + BLOCK_N <= n && ahead.from + STEP <= k) ahead.fetch_weights<false>(to, b, ldb, n, k, policy);
+            else ahead.fetch_weights<true>(to, b, ldb, n, k, policy);
             ahead.fetch_activations(to, a, lda, m, k);
             if (--left > 0) {
                 if (++ahead.step == steps) {

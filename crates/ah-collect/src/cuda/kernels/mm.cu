@@ -134,19 +134,7 @@ mm(const u16* __restrict__ a, const u16* __restrict__ b, u16* __restrict__ c, fl
         __syncthreads();
         u32 tile_a = stages + i % STAGES * STAGE_BYTES, tile_b = tile_a + A_BYTES;
         wgmma_fence();
-#pragma unroll
-        for (int s = 0; s < BLOCK_K / 16; ++s)
-#pragma unroll
-            for (int mt = 0; mt < M_TILES; ++mt)
-#pragma unroll
-                for (int nt = 0; nt < N_TILES; ++nt) {
-                    int group = warpgroup * M_TILES + mt;
-                    u64 da = A_TRANSPOSED ? describe(tile_a + group * BLOCK_K * 128 + s * 2048, BLOCK_K * 128)
-                                          : describe(tile_a + group * 64 * 128 + s * 32, 16);
-                    u64 db = B_TRANSPOSED ? describe(tile_b + nt * 128 * 128 + s * 32, 16)
-                                          : describe(tile_b + nt * 2 * BLOCK_K * 128 + s * 2048, BLOCK_K * 128);
-                    wgmma_64x128x16<A_TRANSPOSED, !B_TRANSPOSED>(sums[mt * N_TILES + nt], da, db);
-                }
+        wgmma_stage<M_TILES, N_TILES, A_TRANSPOSED, !B_TRANSPOSED>(sums, tile_a, tile_b, warpgroup);
         wgmma_commit();
         // The stage of two steps ago: every warpgroup has waited for its products before the
         // barrier above.
@@ -159,20 +147,7 @@ mm(const u16* __restrict__ a, const u16* __restrict__ b, u16* __restrict__ c, fl
 
     float (&flat)[M_TILES * N_TILES * 64] = reinterpret_cast<float (&)[M_TILES * N_TILES * 64]>(sums);
     if (!sum_over_blocks<THREADS>(flat, partial, tickets, parts, tile, threadIdx.x, THREADS, true, threadIdx.x)) return;
-    int lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32;
-    Result result = {c, ldc, m, n};
-#pragma unroll
-    for (int mt = 0; mt < M_TILES; ++mt)
-#pragma unroll
-        for (int nt = 0; nt < N_TILES; ++nt)
-#pragma unroll
-            for (int j = 0; j < 16; j += 4)
-#pragma unroll
-                for (int half = 0; half < 2; ++half) {
-                    const float* d = &sums[mt * N_TILES + nt][j * 4 + half * 2];
-                    u32 pairs[4] = {pack(d[0], d[1]), pack(d[4], d[5]), pack(d[8], d[9]), pack(d[12], d[13])};
-                    result.store_groups(p.row + (warpgroup * M_TILES + mt) * 64 + warp * 16 + lane / 4 + half * 8, p.column + nt * 128 + j * 8, pairs);
-                }
+    store_tiles<M_TILES, N_TILES>(Result{c, ldc, m, n}, sums, p.row, p.column, threadIdx.x);
 }
 
 #else

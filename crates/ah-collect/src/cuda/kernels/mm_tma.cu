@@ -116,7 +116,7 @@ mm_tma(const TensorMap* __restrict__ maps, u16* __restrict__ c, float* partial, 
     } else {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(CONSUMERS == 1 ? 240 : 232));
         Result result = {c, ldc, m, n};
-        int thread = threadIdx.x - 128, warpgroup = thread / 128, lane = thread % 32, warp = thread % 128 / 32;
+        int thread = threadIdx.x - 128, warpgroup = thread / 128;
         for (int unit = begin; unit < end; unit = next_of(unit)) {
             int tile = unit / steps, count = stop_of(unit) - unit;
             float sums[M_TILES * N_TILES][64] = {};
@@ -125,19 +125,7 @@ mm_tma(const TensorMap* __restrict__ maps, u16* __restrict__ c, float* partial, 
                 barrier_wait(full + at.stage * 8, at.parity);
                 u32 tile_a = stages + at.stage * STAGE_BYTES, tile_b = tile_a + A_BYTES;
                 wgmma_fence();
-#pragma unroll
-                for (int s = 0; s < BLOCK_K / 16; ++s)
-#pragma unroll
-                    for (int mt = 0; mt < M_TILES; ++mt)
-#pragma unroll
-                        for (int nt = 0; nt < N_TILES; ++nt) {
-                            int group = warpgroup * M_TILES + mt;
-                            u64 a = A_TRANSPOSED ? describe(tile_a + group * BLOCK_K * 128 + s * 2048, BLOCK_K * 128)
-                                                 : describe(tile_a + group * 64 * 128 + s * 32, 16);
-                            u64 b = B_TRANSPOSED ? describe(tile_b + nt * 128 * 128 + s * 32, 16)
-                                                 : describe(tile_b + nt * 2 * BLOCK_K * 128 + s * 2048, BLOCK_K * 128);
-                            wgmma_64x128x16<A_TRANSPOSED, !B_TRANSPOSED>(sums[mt * N_TILES + nt], a, b);
-                        }
+                wgmma_stage<M_TILES, N_TILES, A_TRANSPOSED, !B_TRANSPOSED>(sums, tile_a, tile_b, warpgroup);
                 wgmma_commit();
                 // The products of the step before are done: its stage may be filled again.
                 wgmma_wait<1>();
@@ -150,19 +138,7 @@ mm_tma(const TensorMap* __restrict__ maps, u16* __restrict__ c, float* partial, 
             float(&flat)[M_TILES * N_TILES * 64] = reinterpret_cast<float(&)[M_TILES * N_TILES * 64]>(sums);
             if (STREAM_K && !sum_over_blocks<THREADS>(flat, partial, tickets, parts, tile, thread, THREADS, true, thread)) continue;
             int2 place = tiles.place(tile);
-#pragma unroll
-            for (int mt = 0; mt < M_TILES; ++mt)
-#pragma unroll
-                for (int nt = 0; nt < N_TILES; ++nt)
-#pragma unroll
-                    for (int j = 0; j < 16; j += 4)
-#pragma unroll
-                        for (int half = 0; half < 2; ++half) {
-                            const float* d = &sums[mt * N_TILES + nt][j * 4 + half * 2];
-                            u32 pairs[4] = {pack(d[0], d[1]), pack(d[4], d[5]), pack(d[8], d[9]), pack(d[12], d[13])};
-                            int row = place.x + (warpgroup * M_TILES + mt) * 64 + warp * 16 + lane / 4 + half * 8;
-                            result.store_groups(row, place.y + nt * 128 + j * 8, pairs);
-                        }
+            store_tiles<M_TILES, N_TILES>(result, sums, place.x, place.y, thread);
         }
     }
 }

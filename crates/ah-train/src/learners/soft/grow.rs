@@ -1,145 +1,236 @@
-//! Growing: every column keeps the rows of each node in the order of its codes; a split
-//! partitions all columns stably, so nothing is sorted twice and a level costs rows × columns.
+//! Growing: large nodes are split by histograms, one bin for each code; what lies below, where the
+//! rows of a node fit into the processor's cache, is a [`subtree`](super::subtree) each.
 
 use rayon::prelude::*;
 
-use super::criterion::{Candidate, Criterion, Scales};
+use super::histogram::Histograms;
+use super::subtree::{self, Fit, MAX_ROWS};
 use super::{Rows, Soft};
-use crate::columns::Column;
 use crate::grown::Grown;
 use crate::targets::Targets;
 
-/// Below this many rows × columns a node is searched on one thread: handing it over costs more.
-const PARALLEL: usize = 100_000;
+/// Nodes of at most so many rows are left to [`subtree`](super::subtree): with 22 choices their
+/// lanes are 200 kB.
+const SUBTREE_ROWS: usize = 2048;
 
+/// A node whose split is sought.
 struct Node {
     id: u32,
-    start: usize,
-    end: usize,
+    rows: std::ops::Range<usize>,
     depth: usize,
+    /// Where it is large.
+    histograms: Option<Histograms>,
 }
 
 pub(super) fn grow(soft: &Soft, rows: &Rows<'_>, targets: &Targets) -> Grown {
-    let criterion = Criterion::new(soft, rows, targets);
     let columns = rows.columns.all();
-    let mut orders: Vec<Vec<u32>> = columns.par_iter().map(|c| sorted_rows(c, rows.inputs)).collect();
+    // A histogram of more bins than rows says nothing.
+    let levels = columns.iter().map(crate::columns::Column::levels).max().unwrap_or(0);
+    let most = if soft.look > 0 { MAX_ROWS } else { SUBTREE_ROWS.max(levels).min(MAX_ROWS) };
+    grow_with(soft, rows, targets, most)
+}
+
+/// [`grow`] with histograms for nodes of more than `subtree_rows` rows.
+fn grow_with(soft: &Soft, rows: &Rows<'_>, targets: &Targets, subtree_rows: usize) -> Grown {
+    let fit = Fit::new(soft, rows, targets);
     let mut tree = Grown::leaf();
-    let mut goes_left = vec![false; rows.inputs.len()];
-    let mut todo = vec![Node { id: 0, start: 0, end: rows.inputs.len(), depth: 0 }];
+    let mut members: Vec<u32> = (0..rows.inputs.len() as u32).collect();
+    let small = |rows: &[u32]| rows.len() <= subtree_rows;
+    let histograms = (!small(&members)).then(|| Histograms::new(&fit, &members));
+    let mut todo = vec![Node { id: 0, rows: 0..members.len(), depth: 0, histograms }];
+    let mut subtrees = Vec::new();
     while let Some(node) = todo.pop() {
-        let n = node.end - node.start;
-        if node.depth >= soft.max_depth || n < 2 * soft.min_samples_leaf || columns.is_empty() {
+        let Some(mut histograms) = node.histograms else {
+            subtrees.push((node.id, node.depth, node.rows));
+            continue;
+        };
+        if fit.ends(node.depth, node.rows.len()) {
             continue;
         }
-        let Some(best) = best_split(soft, &criterion, &orders, &node) else { continue };
-
-        let (limit, test) = columns[best.column].test(best.codes.0, best.codes.1);
-        let codes = columns[best.column].codes();
-        for &row in &orders[0][node.start..node.end] {
-            goes_left[row as usize] = codes[rows.inputs[row as usize] as usize] <= limit;
+        let rows = &mut members[node.rows.clone()];
+        let Some(best) = histograms.best_split(&fit, rows) else { continue };
+        let column = best.column as usize;
+        let (limit, test) = fit.columns[column].test(best.codes.0, best.codes.1);
+        let middle = partition(rows, |row| fit.codes(row)[column] <= limit);
+        let (left, right) = rows.split_at(middle);
+        // The smaller child's are counted, the larger's are what remains.
+        let (less, more) = if left.len() <= right.len() { (left, right) } else { (right, left) };
+        let (mut of_less, mut of_more) = (None, None);
+        if !small(more) {
+            let counted = Histograms::new(&fit, less);
+            histograms.subtract(&counted);
+            of_more = Some(histograms);
+            of_less = (!small(less)).then_some(counted);
         }
-        let partition = |order: &mut Vec<u32>| stable_partition(&mut order[node.start..node.end], &goes_left);
-        let middle = if n * columns.len() >= PARALLEL {
-            orders.par_iter_mut().map(partition).max()
-        } else {
-            orders.iter_mut().map(partition).max()
-        };
-        let middle = node.start + middle.unwrap_or_default();
-        let (left, right) = tree.split(node.id, best.column as u32, limit, test);
+        let (of_left, of_right) =
+            if left.len() <= right.len() { (of_less, of_more) } else { (of_more, of_less) };
+        let (left, right) = tree.split(node.id, best.column, limit, test);
+        let middle = node.rows.start + middle;
         let depth = node.depth + 1;
-        todo.push(Node { id: right, start: middle, end: node.end, depth });
-        todo.push(Node { id: left, start: node.start, end: middle, depth });
+        todo.push(Node { id: right, rows: middle..node.rows.end, depth, histograms: of_right });
+        todo.push(Node { id: left, rows: node.rows.start..middle, depth, histograms: of_left });
     }
-    tree
-}
-
-/// The best split of a node, where one gains enough.
-fn best_split(soft: &Soft, criterion: &Criterion<'_>, orders: &[Vec<u32>], node: &Node) -> Option<Candidate> {
-    let members = &orders[0][node.start..node.end];
-    let totals = criterion.totals(members);
-    if totals.is_pure() {
-        return None;
+    let grown: Vec<(u32, Grown)> = subtrees
+        .into_par_iter()
+        .map(|(id, depth, rows)| {
+            let mut subtree = Grown::leaf();
+            subtree::grow(&fit, &mut subtree, 0, depth, &members[rows]);
+            (id, subtree)
+        })
+        .collect();
+    for (id, subtree) in grown {
+        tree.graft(id, subtree);
     }
-    let scales = totals.scales(soft.alpha);
-    let search = |(column, order): (usize, &Vec<u32>)| {
-        criterion.best_split(&totals, &scales, column, &order[node.start..node.end])
-    };
-    let mut candidates: Vec<Candidate> = if members.len() * orders.len() >= PARALLEL {
-        orders.par_iter().enumerate().filter_map(search).collect()
-    } else {
-        orders.iter().enumerate().filter_map(search).collect()
-    };
-    candidates.retain(|c| c.gain >= soft.min_gain);
-    // Stable: of equal gains the first column's comes first.
-    candidates.sort_by(|a, b| b.gain.total_cmp(&a.gain));
-    if soft.look == 0 || node.depth + 1 >= soft.max_depth {
-        return candidates.first().copied();
-    }
-    candidates.truncate(soft.look);
-    for candidate in &mut candidates {
-        candidate.gain += soft.gamma * look_ahead(criterion, &scales, orders, node, candidate);
-    }
-    candidates.iter().copied().reduce(|a, b| if b.gain > a.gain { b } else { a })
-}
-
-/// What the best splits of a candidate's two children gain, in the parent's scale.
-fn look_ahead(
-    criterion: &Criterion<'_>,
-    scales: &Scales,
-    orders: &[Vec<u32>],
-    node: &Node,
-    candidate: &Candidate,
-) -> f64 {
-    let mut parts = [Vec::new(), Vec::new()];
-    let mut gain = [0.0_f64; 2];
-    let mut totals = None;
-    for (column, order) in orders.iter().enumerate() {
-        parts.iter_mut().for_each(Vec::clear);
-        for &row in &order[node.start..node.end] {
-            let right = criterion.code(candidate.column, row) > candidate.codes.0;
-            parts[usize::from(right)].push(row);
-        }
-        let totals = totals.get_or_insert_with(|| [0, 1].map(|side| criterion.totals(&parts[side])));
-        for side in [0, 1] {
-            let best = criterion.best_split(&totals[side], scales, column, &parts[side]);
-            gain[side] = best.map_or(gain[side], |b| gain[side].max(b.gain));
-        }
-    }
-    gain[0] + gain[1]
-}
-
-/// The rows in the order of a column's codes, equal codes in the order of rows.
-fn sorted_rows(column: &Column, inputs: &[u32]) -> Vec<u32> {
-    let code = |input: u32| column.codes()[input as usize] as usize;
-    let mut starts = vec![0_u32; column.levels() + 1];
-    for &input in inputs {
-        starts[code(input) + 1] += 1;
-    }
-    for i in 1..starts.len() {
-        starts[i] += starts[i - 1];
-    }
-    let mut order = vec![0; inputs.len()];
-    for (row, &input) in (0_u32..).zip(inputs) {
-        let place = &mut starts[code(input)];
-        order[*place as usize] = row;
-        *place += 1;
-    }
-    order
+    // In preorder, however it came about.
+    tree.rebuilt(|_| true)
 }
 
 /// Moves the rows that go left to the front; both sides keep their order. Returns their number.
-fn stable_partition(order: &mut [u32], goes_left: &[bool]) -> usize {
-    let mut right = Vec::with_capacity(order.len());
+fn partition(rows: &mut [u32], goes_left: impl Fn(u32) -> bool) -> usize {
+    let mut right = Vec::with_capacity(rows.len());
     let mut left = 0;
-    for i in 0..order.len() {
-        let row = order[i];
-        if goes_left[row as usize] {
-            order[left] = row;
+    for i in 0..rows.len() {
+        let row = rows[i];
+        if goes_left(row) {
+            rows[left] = row;
             left += 1;
         } else {
             right.push(row);
         }
     }
-    order[left..].copy_from_slice(&right);
+    rows[left..].copy_from_slice(&right);
     left
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::Preset;
+    use super::super::samples::Samples;
+    use super::*;
+    use crate::columns::Columns;
+
+    /// The gain of sending these rows left and those right, by the definition and in floats.
+    fn gain(soft: &Soft, samples: &Samples, left: &[u32], right: &[u32]) -> f64 {
+        let all: Vec<u32> = [left, right].concat();
+        let sums = |rows: &[u32]| {
+            let (mut q, mut n, mut squares) = (vec![0.0; samples.outputs], 0.0, 0.0);
+            let mut costs = vec![0.0; samples.costs];
+            for &row in rows {
+                let count = f64::from(samples.count(row));
+                n += count;
+                costs.iter_mut().for_each(|c| *c += f64::from(samples.common(row)));
+                for &(lane, value) in samples.row(row) {
+                    match (lane as usize).checked_sub(samples.outputs) {
+                        Some(choice) => costs[choice] += f64::from(value),
+                        None => {
+                            q[lane as usize] += f64::from(value);
+                            squares += f64::from(value).powi(2) / count;
+                        }
+                    }
+                }
+            }
+            let mean = q.iter().map(|x| x * x).sum::<f64>() / n;
+            (mean, squares - mean, costs.into_iter().reduce(f64::min).unwrap_or(0.0))
+        };
+        let (left, right, all) = (sums(left), sums(right), sums(&all));
+        let variance = (left.0 + right.0 - all.0) / all.1.max(1e-6 * samples.one * samples.one);
+        variance + soft.alpha * (all.2 - left.2 - right.2) / all.2.max(1.0)
+    }
+
+    /// The greatest gain of a node's rows, by trying everything.
+    fn best_gain(soft: &Soft, samples: &Samples, columns: &Columns, rows: &[u32]) -> f64 {
+        let mut best = f64::NEG_INFINITY;
+        for column in columns.all() {
+            for limit in 0..column.levels() as u16 {
+                let (left, right): (Vec<u32>, Vec<u32>) =
+                    rows.iter().partition(|&&r| column.codes()[r as usize] <= limit);
+                if left.len().min(right.len()) >= soft.min_samples_leaf {
+                    best = best.max(gain(soft, samples, &left, &right));
+                }
+            }
+        }
+        best
+    }
+
+    /// Every split gains the most that a split of its node can gain, and no leaf could be split.
+    fn check(soft: &Soft, columns: &Columns, targets: &Targets, subtree_rows: usize) {
+        let inputs: Vec<u32> = (0..columns.rows() as u32).collect();
+        let tree = grow_with(soft, &Rows { columns, inputs: &inputs }, targets, subtree_rows);
+        let samples = Samples::new(soft, targets, &inputs);
+        let mut members = vec![Vec::new(); tree.nodes.len()];
+        members[0] = inputs;
+        for (id, node) in tree.nodes.iter().enumerate() {
+            let best = best_gain(soft, &samples, columns, &members[id]);
+            let Some(split) = &node.split else {
+                let may = (node.depth as usize) < soft.max_depth;
+                assert!(!may || best < soft.min_gain + 1e-9, "leaf {id} could gain {best}");
+                continue;
+            };
+            let codes = columns.all()[split.column as usize].codes();
+            let (left, right): (Vec<u32>, Vec<u32>) =
+                members[id].iter().partition(|&&r| codes[r as usize] <= split.limit);
+            let gained = gain(soft, &samples, &left, &right);
+            assert!(gained > best - 1e-9, "node {id} gains {gained} of {best}");
+            members[split.left as usize] = left;
+            members[split.right as usize] = right;
+        }
+    }
+
+    fn soft() -> impl Strategy<Value = Soft> {
+        let presets = prop::sample::select(vec![Preset::A, Preset::C, Preset::D, Preset::Regression]);
+        (presets, 1_usize..4, 1_usize..7).prop_map(|(p, leaf, depth)| Soft::preset(p, depth, leaf))
+    }
+
+    /// The measured (choice, log slowdown) of an input, and how much it counts.
+    type Cells = (Vec<(u32, f64)>, u32);
+
+    /// Features with ties, and for each input some of the choices with their log slowdowns.
+    fn data() -> impl Strategy<Value = (Vec<Vec<f64>>, usize, Vec<Cells>)> {
+        (2_usize..60, 1_usize..20).prop_flat_map(|(rows, choices)| {
+            let column = (1_u32..40)
+                .prop_flat_map(move |levels| prop::collection::vec((0..levels).prop_map(f64::from), rows));
+            let cell = prop_oneof![Just(0.0), 0.0..0.1, 0.0..2.5];
+            let cells = prop::collection::vec(prop::option::weighted(0.7, cell), choices).prop_map(|cells| {
+                (0..).zip(cells).filter_map(|(c, x): (u32, Option<f64>)| Some((c, x?))).collect::<Vec<_>>()
+            });
+            let input = (cells, prop_oneof![4 => Just(1_u32), 1 => 1_u32..50]);
+            (prop::collection::vec(column, 1..6), Just(choices), prop::collection::vec(input, rows))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn splits_gain_the_most(soft in soft(), (values, choices, inputs) in data()) {
+            let columns = Columns::from_numbers(&values, 512);
+            let targets = Targets::from_cells(choices, &inputs);
+            check(&soft, &columns, &targets, MAX_ROWS);
+        }
+
+        #[test]
+        fn so_do_those_of_histograms(soft in soft(), (values, choices, inputs) in data()) {
+            let columns = Columns::from_numbers(&values, 512);
+            let targets = Targets::from_cells(choices, &inputs);
+            check(&soft, &columns, &targets, 7);
+        }
+    }
+
+    #[test]
+    fn threads_do_not_matter() {
+        let value = |i: usize, c: usize| ((i * 7919 + c * 104_729) % 10_007) as f64;
+        let values: Vec<Vec<f64>> = (0..12).map(|c| (0..9000).map(|i| value(i, c)).collect()).collect();
+        let columns = Columns::from_numbers(&values, 512);
+        let targets = Targets::from_log_slowdowns(9000, 9, |i, c| {
+            (values[c][i] / 10_007.0 - values[0][i] / 20_000.0).abs()
+        });
+        let inputs: Vec<u32> = (0..9000).collect();
+        let soft = Soft::preset(Preset::C, 12, 3);
+        let tree = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| grow(&soft, &Rows { columns: &columns, inputs: &inputs }, &targets))
+        };
+        assert_eq!(tree(1), tree(3));
+        assert!(tree(1).leaves() > 100);
+    }
 }

@@ -6,13 +6,16 @@
 //! against the true cost by Tree Alternating Optimisation (Carreira-Perpiñán and Tavallali,
 //! "Alternating optimization of decision trees", NeurIPS 2018).
 //!
-//! [`grow`] grows it, [`weights`] makes the targets, [`polish`] polishes.
+//! [`samples`] makes the targets, [`gain`] judges splits, [`grow`] grows the tree (large nodes by
+//! [`histogram`], what lies below by [`subtree`]), [`polish`] polishes it.
 
-mod costs;
-mod criterion;
+mod gain;
 mod grow;
+mod histogram;
+mod lanes;
 mod polish;
-mod weights;
+mod samples;
+mod subtree;
 
 use linfa::traits::Fit;
 use serde::Serialize;

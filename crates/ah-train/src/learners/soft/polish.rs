@@ -2,19 +2,34 @@
 //! costs least, where it is surely better than the one that is there.
 
 use super::{Rows, Soft};
+use crate::columns::Column;
 use crate::grown::Grown;
 use crate::scores::Scores;
 use crate::targets::Targets;
 
 pub(super) fn polish(soft: &Soft, mut tree: Grown, rows: &Rows<'_>, targets: &Targets) -> Grown {
+    let mut dirty = vec![true; tree.nodes.len()];
     for _ in 0..soft.sweeps {
         let scores = Scores::new(&tree, rows, targets, soft.kappa);
-        if !sweep(soft, &mut tree, rows, targets, &scores) {
+        let mut sweep =
+            Sweep { soft, rows, targets, scores: &scores, by_code: Vec::new(), sorted: Vec::new() };
+        let changed = sweep.visit_all(&mut tree, &dirty);
+        if !changed.contains(&true) {
             break;
         }
-        tree = without_empty(&tree, rows);
+        (tree, dirty) = without_empty(&tree, rows, &affected(&tree, changed));
     }
     tree
+}
+
+/// What a sweep leaves alone, but for the tree, and buffers.
+struct Sweep<'a> {
+    soft: &'a Soft,
+    rows: &'a Rows<'a>,
+    targets: &'a Targets,
+    scores: &'a Scores,
+    by_code: Vec<(i64, u32)>,
+    sorted: Vec<u32>,
 }
 
 /// One input at one node: the cost of sending it left less the cost of sending it right.
@@ -24,124 +39,204 @@ struct Care {
     difference: i64,
 }
 
-/// Visits the splits, deepest first; true where one changed.
-fn sweep(soft: &Soft, tree: &mut Grown, rows: &Rows<'_>, targets: &Targets, scores: &Scores) -> bool {
-    let mut order: Vec<u32> =
-        (0..tree.nodes.len() as u32).filter(|&n| tree.nodes[n as usize].split.is_some()).collect();
-    order.sort_by_key(|&n| std::cmp::Reverse(tree.nodes[n as usize].depth));
-    // Splits above a node stay as they are while it is visited, so its rows do too.
-    let members = members(tree, rows);
-    let mut changed = false;
-    for node in order {
-        changed |= visit(soft, tree, rows, targets, scores, node, &members[node as usize]);
-    }
-    changed
+/// A split of the inputs at a node.
+#[derive(Clone, Copy)]
+struct Cheapest {
+    column: usize,
+    /// Neighbouring codes, left and right of the split.
+    codes: (u16, u16),
 }
 
-/// The inputs that reach each node.
-fn members(tree: &Grown, rows: &Rows<'_>) -> Vec<Vec<u32>> {
-    let mut members = vec![Vec::new(); tree.nodes.len()];
-    for &input in rows.inputs {
-        let mut node = 0;
-        members[0].push(input);
-        while let Some(split) = &tree.nodes[node as usize].split {
-            let code = rows.columns.all()[split.column as usize].codes()[input as usize];
-            node = if code <= split.limit { split.left } else { split.right };
-            members[node as usize].push(input);
+impl Sweep<'_> {
+    /// Visits the dirty splits, deepest first; says which changed.
+    fn visit_all(&mut self, tree: &mut Grown, dirty: &[bool]) -> Vec<bool> {
+        let mut order: Vec<u32> =
+            (0..tree.nodes.len() as u32).filter(|&n| tree.nodes[n as usize].split.is_some()).collect();
+        order.sort_by_key(|&n| std::cmp::Reverse(tree.nodes[n as usize].depth));
+        // Splits above a node stay as they are while it is visited, so its rows do too.
+        let members = members(tree, self.rows);
+        let mut changed = vec![false; tree.nodes.len()];
+        // What each input costs where it goes below the node that is visited.
+        let mut present = vec![0; self.rows.columns.rows()];
+        for (node, members) in (0_u32..).zip(&members) {
+            if tree.nodes[node as usize].split.is_none() {
+                for &input in members {
+                    present[input as usize] = self.scores.cost(node, self.targets, input);
+                }
+            }
         }
+        for node in order {
+            if dirty[node as usize] {
+                changed[node as usize] = self.visit(tree, node, &members[node as usize], &mut present);
+            }
+        }
+        changed
     }
-    members
-}
 
-fn visit(
-    soft: &Soft,
-    tree: &mut Grown,
-    rows: &Rows<'_>,
-    targets: &Targets,
-    scores: &Scores,
-    node: u32,
-    members: &[u32],
-) -> bool {
-    let Some(split) = tree.nodes[node as usize].split.clone() else { return false };
-    let present = rows.columns.all()[split.column as usize].codes();
-    let cost =
-        |child, input| i64::from(scores.cost(tree.leaf_below(rows.columns, child, input), targets, input));
-    let cares: Vec<Care> = members
-        .iter()
-        .map(|&input| Care {
-            input,
-            goes_left: present[input as usize] <= split.limit,
-            difference: i64::from(targets.weight(input))
-                * (cost(split.left, input) - cost(split.right, input)),
-        })
-        .collect();
-    // The cost of a split is, up to a constant, the sum of the differences of what goes left.
-    let now: i64 = cares.iter().filter(|c| c.goes_left).map(|c| c.difference).sum();
-    let Some((cost, column, codes)) = cheapest(soft, rows, &cares) else { return false };
-    if cost >= now {
-        return false;
-    }
-    let (limit, test) = rows.columns.all()[column].test(codes.0, codes.1);
-    let moved = rows.columns.all()[column].codes();
-    // What each input gains: only those that change sides do. In units where squares stay exact.
-    let (mut gain, mut squares) = (0.0, 0.0);
-    for care in &cares {
-        let left = moved[care.input as usize] <= limit;
-        if left != care.goes_left {
+    fn visit(&mut self, tree: &mut Grown, node: u32, members: &[u32], present: &mut [u32]) -> bool {
+        let Some(split) = tree.nodes[node as usize].split.clone() else { return false };
+        let columns = self.rows.columns.all();
+        let codes = columns[split.column as usize].codes();
+        let cares: Vec<Care> = members
+            .iter()
+            .map(|&input| {
+                let goes_left = codes[input as usize] <= split.limit;
+                let other = if goes_left { split.right } else { split.left };
+                let other = tree.leaf_below(self.rows.columns, other, input);
+                let other = i64::from(self.scores.cost(other, self.targets, input));
+                let here = i64::from(present[input as usize]);
+                let difference = if goes_left { here - other } else { other - here };
+                Care { input, goes_left, difference: i64::from(self.targets.weight(input)) * difference }
+            })
+            .collect();
+        let now: i64 = cares.iter().filter(|c| c.goes_left).map(|c| c.difference).sum();
+        let Some(cheapest) = self.cheapest(&cares, now) else { return false };
+        let (limit, test) = columns[cheapest.column].test(cheapest.codes.0, cheapest.codes.1);
+        let moved = columns[cheapest.column].codes();
+        let moves = |care: &&Care| (moved[care.input as usize] <= limit) != care.goes_left;
+        // What each input gains: only those that change sides do. In units where squares stay exact.
+        let (mut gain, mut squares) = (0.0, 0.0);
+        for care in cares.iter().filter(moves) {
             let d = care.difference as f64;
             gain += if care.goes_left { d } else { -d };
             squares += d * d;
         }
+        if gain <= self.soft.z * f64::sqrt(squares) {
+            return false;
+        }
+        for care in cares.iter().filter(moves) {
+            let here = &mut present[care.input as usize];
+            let difference = care.difference / i64::from(self.targets.weight(care.input));
+            let gained = if care.goes_left { difference } else { -difference };
+            *here = (i64::from(*here) - gained) as u32;
+        }
+        if let Some(split) = &mut tree.nodes[node as usize].split {
+            split.column = cheapest.column as u32;
+            split.limit = limit;
+            split.test = test;
+        }
+        true
     }
-    if gain <= soft.z * f64::sqrt(squares) {
-        return false;
-    }
-    if let Some(split) = &mut tree.nodes[node as usize].split {
-        split.column = column as u32;
-        split.limit = limit;
-        split.test = test;
-    }
-    true
-}
 
-/// The split with the least cost, the first of equals: (cost, column, neighbouring codes).
-fn cheapest(soft: &Soft, rows: &Rows<'_>, cares: &[Care]) -> Option<(i64, usize, (u16, u16))> {
-    let mut best: Option<(i64, usize, (u16, u16))> = None;
-    let mut by_code: Vec<(i64, u32)> = Vec::new();
-    for (column, c) in rows.columns.all().iter().enumerate() {
-        by_code.clear();
-        by_code.resize(c.levels(), (0, 0));
+    /// The split with the least cost, the first of equals, where one costs less than `now`. The
+    /// cost is, up to a constant, the sum of the differences of what goes left.
+    fn cheapest(&mut self, cares: &[Care], now: i64) -> Option<Cheapest> {
+        let concerned: Vec<&Care> = cares.iter().filter(|c| c.difference != 0).collect();
+        let least: i64 = concerned.iter().map(|c| c.difference.min(0)).sum();
+        let (mut best, mut below) = (None, now);
+        for (position, column) in self.rows.columns.all().iter().enumerate() {
+            // Most inputs cost the same on both sides; without them a bound is found at a fraction
+            // of the time, and most columns need no more.
+            if least >= below {
+                break;
+            }
+            if self.bound(column, &concerned) < below
+                && let Some((cost, codes)) = self.scan(column, cares, below)
+            {
+                best = Some(Cheapest { column: position, codes });
+                below = cost;
+            }
+        }
+        best
+    }
+
+    /// No split of this column costs less.
+    fn bound(&mut self, column: &Column, cares: &[&Care]) -> i64 {
+        let (mut cost, mut least) = (0, 0);
+        let code = |care: &Care| column.codes()[care.input as usize];
+        if column.levels() > 4 * cares.len() && cares.len() <= 1 << 16 {
+            self.sorted.clear();
+            self.sorted.extend((0_u32..).zip(cares).map(|(i, care)| u32::from(code(care)) << 16 | i));
+            self.sorted.sort_unstable();
+            for (i, &entry) in self.sorted.iter().enumerate() {
+                cost += cares[(entry & 0xffff) as usize].difference;
+                if self.sorted.get(i + 1).is_none_or(|next| next >> 16 != entry >> 16) {
+                    least = least.min(cost);
+                }
+            }
+        } else {
+            self.by_code.clear();
+            self.by_code.resize(column.levels(), (0, 0));
+            cares.iter().for_each(|care| self.by_code[code(care) as usize].0 += care.difference);
+            for cell in &self.by_code {
+                cost += cell.0;
+                least = least.min(cost);
+            }
+        }
+        least
+    }
+
+    /// The first of the cheapest splits of a column, where one costs less than `below`: its cost
+    /// and the neighbouring codes.
+    fn scan(&mut self, column: &Column, cares: &[Care], below: i64) -> Option<(i64, (u16, u16))> {
+        self.by_code.clear();
+        self.by_code.resize(column.levels(), (0, 0));
         for care in cares {
-            let cell = &mut by_code[c.codes()[care.input as usize] as usize];
+            let cell = &mut self.by_code[column.codes()[care.input as usize] as usize];
             cell.0 += care.difference;
             cell.1 += 1;
         }
         let (mut cost, mut count) = (0, 0);
         let mut last: Option<u16> = None;
-        for (code, &(difference, rows)) in by_code.iter().enumerate().filter(|(_, cell)| cell.1 > 0) {
+        let mut best: Option<(i64, (u16, u16))> = None;
+        for (code, &(difference, rows)) in (0..).zip(&self.by_code).filter(|(_, cell)| cell.1 > 0) {
             if let Some(last) = last
-                && count >= soft.min_samples_leaf
-                && cares.len() - count >= soft.min_samples_leaf
-                && best.is_none_or(|b| cost < b.0)
+                && count >= self.soft.min_samples_leaf
+                && cares.len() - count >= self.soft.min_samples_leaf
+                && cost < best.map_or(below, |b| b.0)
             {
-                best = Some((cost, column, (last, code as u16)));
+                best = Some((cost, (last, code)));
             }
             cost += difference;
             count += rows as usize;
-            last = Some(code as u16);
+            last = Some(code);
         }
+        best
     }
-    best
 }
 
-/// The tree without splits that send every row to one side: the other side says nothing.
-fn without_empty(tree: &Grown, rows: &Rows<'_>) -> Grown {
-    let mut counts = vec![0_usize; tree.nodes.len()];
-    for members in members(tree, rows).iter().enumerate() {
-        counts[members.0] = members.1.len();
+/// The inputs that reach each node.
+fn members(tree: &Grown, rows: &Rows<'_>) -> Vec<Vec<u32>> {
+    let mut members = vec![Vec::new(); tree.nodes.len()];
+    members[0] = rows.inputs.to_vec();
+    // Children stand behind their parents.
+    for (id, node) in tree.nodes.iter().enumerate() {
+        if let Some(split) = &node.split {
+            let codes = rows.columns.all()[split.column as usize].codes();
+            let (left, right) = members[id].iter().partition(|&&input| codes[input as usize] <= split.limit);
+            members[split.left as usize] = left;
+            members[split.right as usize] = right;
+        }
     }
-    let empty = |node: u32| counts[node as usize] == 0;
-    let mut result = Grown::leaf();
+    members
+}
+
+/// The nodes that a further sweep may change: those above and below a changed split. A split
+/// changes which rows reach the nodes below it, and so their scores, and thereby what the nodes
+/// above it find; everything else finds what it found before.
+fn affected(tree: &Grown, changed: Vec<bool>) -> Vec<bool> {
+    let (mut above, mut below) = (changed.clone(), changed);
+    for node in (1..tree.nodes.len()).rev() {
+        above[tree.nodes[node].parent as usize] |= above[node];
+    }
+    for node in 1..tree.nodes.len() {
+        below[node] |= below[tree.nodes[node].parent as usize];
+    }
+    above.into_iter().zip(below).map(|(above, below)| above || below).collect()
+}
+
+/// The tree without splits that send every row to one side: the other side says nothing. With
+/// the marks of the nodes that stay.
+fn without_empty(tree: &Grown, rows: &Rows<'_>, marks: &[bool]) -> (Grown, Vec<bool>) {
+    let mut reached = vec![false; tree.nodes.len()];
+    for &input in rows.inputs {
+        reached[tree.leaf_of(rows.columns, input) as usize] = true;
+    }
+    for node in (1..tree.nodes.len()).rev() {
+        reached[tree.nodes[node].parent as usize] |= reached[node];
+    }
+    let empty = |node: u32| !reached[node as usize];
+    let (mut result, mut kept) = (Grown::leaf(), vec![marks[0]]);
     let mut todo = vec![(0_u32, 0_u32)];
     while let Some((mut old, new)) = todo.pop() {
         // A split with an empty side gives way to its other side.
@@ -152,10 +247,12 @@ fn without_empty(tree: &Grown, rows: &Rows<'_>) -> Grown {
                 _ => break,
             };
         }
+        kept[new as usize] = marks[old as usize];
         if let Some(split) = &tree.nodes[old as usize].split {
             let (left, right) = result.split(new, split.column, split.limit, split.test.clone());
+            kept.resize(result.nodes.len(), false);
             todo.extend([(split.right, right), (split.left, left)]);
         }
     }
-    result
+    (result, kept)
 }

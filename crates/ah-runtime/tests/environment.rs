@@ -1,0 +1,168 @@
+//! The environment says where things are, and events reach the `log` crate.
+
+#[path = "common/virtual_kernels.rs"]
+mod virtual_kernels;
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime};
+
+use ah_runtime::ah_types::Device;
+use ah_runtime::{AutoHeuristic, Environment, MultiKernel};
+use virtual_kernels::*;
+
+fn device() -> Device {
+    let mut device = Device::this_cpu();
+    if let Device::Cpu(cpu) = &mut device {
+        cpu.model = "CPU/of Test".to_owned();
+    }
+    device
+}
+
+#[test]
+fn logs_lie_in_the_cache_folder_by_device_and_name_unless_told_otherwise() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = |variables: &[(&str, &Path)]| {
+        let auto = AutoHeuristic::builder("pad/mm").choices(["a"]).device(device());
+        let auto = auto.environment(environment(variables)).build().unwrap();
+        auto.log_path().to_owned()
+    };
+    let cache = ("XDG_CACHE_HOME", Path::new("/cache"));
+    let usual = Path::new("/cache/autoheuristic/CPU_of_Test/pad_mm.txt");
+    assert_eq!(log(&[cache]), usual);
+    assert_eq!(log(&[cache, ("AUTOHEURISTIC_LOG_PATH", Path::new("DEFAULT"))]), usual);
+    assert_eq!(
+        log(&[("HOME", Path::new("/home/x"))]),
+        Path::new("/home/x/.cache/autoheuristic/CPU_of_Test/pad_mm.txt")
+    );
+    let file = folder.path().join("own.txt");
+    assert_eq!(log(&[cache, ("AUTOHEURISTIC_LOG_PATH", &file)]), file);
+    assert_eq!(log(&[cache, ("AUTOHEURISTIC_LOG_PATH", folder.path())]), folder.path().join("pad_mm.txt"));
+    assert_eq!(log(&[("AUTOHEURISTIC_LOG_PATH", Path::new("new/"))]), Path::new("new/pad_mm.txt"));
+}
+
+#[test]
+fn picks_lie_in_the_cache_folder_by_device_unless_told_otherwise() {
+    let folder = |variables: &[(&str, &Path)]| environment(variables).picks_folder(&device());
+    let cache = ("XDG_CACHE_HOME", Path::new("/cache"));
+    assert_eq!(folder(&[cache]), Path::new("/cache/autoheuristic/picks/CPU_of_Test"));
+    assert_eq!(
+        folder(&[cache, ("AUTOHEURISTIC_CACHE_DIR", Path::new("/picks"))]),
+        Path::new("/picks/CPU_of_Test")
+    );
+}
+
+#[test]
+fn lists_and_sizes_are_read() {
+    let read =
+        |name: &'static str, value: &'static str| Environment::read(|n| (n == name).then(|| value.into()));
+    assert_eq!(
+        read("AUTOHEURISTIC_PATH", "/a:/b::c").model_folders,
+        ["/a", "/b", "c"].map(PathBuf::from),
+        "as in PATH"
+    );
+    for (text, bytes) in [
+        ("4096", 4096),
+        ("3K", 3 << 10),
+        (" 2 m", 2 << 20),
+        ("1G", 1 << 30),
+        ("lots", 64 << 20),
+        ("9T", 64 << 20),
+    ] {
+        assert_eq!(read("AUTOHEURISTIC_CACHE_LIMIT", text).cache_limit, bytes, "{text}");
+    }
+    for (text, off) in [("", false), ("0", false), ("1", true), ("yes", true)] {
+        assert_eq!(read("AUTOHEURISTIC_DISABLE_CACHE", text).no_cache, off, "{text:?}");
+    }
+}
+
+#[test]
+fn the_environment_records_and_looks_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = two(environment(&[("AUTOHEURISTIC_RECORD", folder.path())])).no_cache().build().unwrap();
+    assert_eq!(measured(&first, 64.0, 1000.0, "f32"), "pad");
+    assert!(folder.path().join("pad_mm.json").is_file());
+    let second = two(environment(&[("AUTOHEURISTIC_LOOKUP", folder.path())])).build().unwrap();
+    assert_eq!(remembered(&second, 64.0, 1000.0, "f32"), "pad");
+    assert_eq!(remembered(&second, 64.0, 1.0, "f64"), "orig");
+}
+
+#[test]
+fn what_was_longest_not_used_is_evicted_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let build = |version: u32, limit: &'static str| {
+        let variables =
+            [("AUTOHEURISTIC_CACHE_DIR", folder.path()), ("AUTOHEURISTIC_CACHE_LIMIT", Path::new(limit))];
+        let decision = decision().device(device()).environment(environment(&variables));
+        let builder = MultiKernel::<Kernel>::builder(decision).kernel("orig", version, orig as Kernel);
+        builder.kernel("pad", 1, pad).timer(virtual_time).build().unwrap()
+    };
+    let files = || {
+        let here = std::fs::read_dir(folder.path().join("CPU_of_Test")).into_iter().flatten().flatten();
+        let mut files: Vec<PathBuf> = here.map(|f| f.path()).collect();
+        files.retain(|path| path.extension().is_some_and(|e| e == "json"));
+        files
+    };
+    for version in 0..3 {
+        let before = files();
+        assert_eq!(measured(&build(version, "1M"), 64.0, 1000.0, "f32"), "pad");
+        let new = files().into_iter().find(|path| !before.contains(path)).unwrap();
+        // All unused for hours, the first version longest.
+        let then = SystemTime::now() - Duration::from_secs(3600 * (9 - u64::from(version)));
+        std::fs::File::options().append(true).open(new).unwrap().set_modified(then).unwrap();
+    }
+    // The first is used again: now the second is the oldest, and goes when a fourth needs its place.
+    let bytes: u64 = files().iter().map(|path| path.metadata().unwrap().len()).sum();
+    let limit: &'static str = (bytes + 10).to_string().leak();
+    assert_eq!(remembered(&build(0, limit), 64.0, 1000.0, "f32"), "pad");
+    assert_eq!(measured(&build(3, limit), 64.0, 1000.0, "f32"), "pad");
+    for (version, kept) in [(0, true), (2, true), (3, true), (1, false)] {
+        let there = build(version, "1M").pick(&values(64.0, 1000.0, "f32")).is_some();
+        assert_eq!(there, kept, "version {version}");
+    }
+}
+
+/// What was logged in this process.
+struct Logger;
+static LOGGED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+impl log::Log for Logger {
+    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        LOGGED.lock().unwrap().push(format!("{}: {}", record.level(), record.args()));
+    }
+
+    fn flush(&self) {}
+}
+
+#[test]
+fn the_log_says_why_something_is_measured_again_and_what_is_not_trusted() {
+    log::set_logger(&Logger).unwrap();
+    log::set_max_level(log::LevelFilter::Info);
+    let folder = tempfile::tempdir().unwrap();
+    let recording = folder.path().join("recording.json");
+    std::fs::write(&recording, "{").unwrap();
+    let named = |name: &str| {
+        let decision = AutoHeuristic::builder(name).numerical("m").environment(Environment::default());
+        let builder = MultiKernel::<Kernel>::builder(decision).kernel("orig", 1, orig as Kernel);
+        builder.kernel("pad", 1, pad).timer(virtual_time).no_cache()
+    };
+    let multi = named("told").build().unwrap();
+    for m in [100.0, 1000.0] {
+        multi.run(&[m.into()], |kernel| kernel(m)).unwrap();
+    }
+    named("untrusted").lookup(&recording).build().unwrap();
+    let logged = LOGGED.lock().unwrap();
+    for expected in [
+        "INFO: told: measured [m=100], because nothing is remembered yet: orig wins with 0.3203 ms",
+        "INFO: told: m is dynamic from now on: it was 100 and is 1000",
+        "INFO: told: measured [m=1000], because the guard 64 < m <= 128 is broken by m = 1000: pad wins with 0.5 ms",
+    ] {
+        assert!(logged.iter().any(|line| line == expected), "{expected} is not in {logged:#?}");
+    }
+    let warned = |line: &String| line.starts_with("WARN: untrusted: ") && line.contains("recording.json");
+    assert!(logged.iter().any(warned), "{logged:#?}");
+}

@@ -1,0 +1,170 @@
+//! Eight numbers at a time. Blocks go by value, which the compiler makes vectors of, but for the
+//! mix of 32 and 64 bits in [`Lanes::add_squares`]: there it needs telling, which halves its time.
+//!
+//! All ways do the same operations in the same order, so results are the same on all processors.
+
+#[cfg(target_arch = "x86_64")]
+use pulp::Simd;
+
+/// Eight lanes of whole numbers: a vector of 256 bits.
+pub(super) type Block = [i32; 8];
+/// The same lanes in double precision, where their squares are exact enough.
+pub(super) type Wide = [f64; 8];
+
+/// What the processor has.
+pub(super) trait Lanes: Copy {
+    /// Adds `left²` and `(all - left)²` to these sums.
+    fn add_squares(self, sums: [Wide; 2], left: Block, all: Wide) -> [Wide; 2];
+}
+
+/// Every processor.
+#[derive(Clone, Copy)]
+pub(super) struct Portable;
+
+impl Lanes for Portable {
+    #[inline(always)]
+    fn add_squares(self, sums: [Wide; 2], left: Block, all: Wide) -> [Wide; 2] {
+        let left = left.map(f64::from);
+        let right = zipped(all, left, |all, left| all - left);
+        let plus = |sum: Wide, x: Wide| zipped(sum, zipped(x, x, |a, b| a * b), |a, b| a + b);
+        [plus(sums[0], left), plus(sums[1], right)]
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Lanes for pulp::x86::V3 {
+    #[inline(always)]
+    fn add_squares(self, sums: [Wide; 2], left: Block, all: Wide) -> [Wide; 2] {
+        type Halves = [pulp::f64x4; 2];
+        let (all, left): (Halves, [pulp::i32x4; 2]) = (pulp::cast(all), pulp::cast(left));
+        let mut sums: [Halves; 2] = sums.map(pulp::cast);
+        for half in 0..2 {
+            let left = self.convert_i32x4_to_f64x4(left[half]);
+            let right = self.sub_f64s(all[half], left);
+            sums[0][half] = self.add_f64s(sums[0][half], self.mul_f64s(left, left));
+            sums[1][half] = self.add_f64s(sums[1][half], self.mul_f64s(right, right));
+        }
+        sums.map(pulp::cast)
+    }
+}
+
+/// Something to be compiled for what the processor has. Its functions must be inlined.
+pub(super) trait Run {
+    type Output;
+    fn run<L: Lanes>(self, lanes: L) -> Self::Output;
+}
+
+/// What this processor has.
+#[derive(Clone, Copy)]
+pub(super) enum Processor {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2(pulp::x86::V3),
+}
+
+impl Processor {
+    pub(super) fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(v3) = pulp::x86::V3::try_new() {
+            return Self::Avx2(v3);
+        }
+        Self::Portable
+    }
+
+    /// Runs this, compiled for it.
+    #[inline]
+    pub(super) fn run<R: Run>(self, run: R) -> R::Output {
+        match self {
+            Self::Portable => run.run(Portable),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(v3) => v3.vectorize(
+                #[inline(always)]
+                || run.run(v3),
+            ),
+        }
+    }
+}
+
+/// Sums of targets and of costs.
+pub(super) trait Sums {
+    fn add(&mut self, row: &[Block]);
+    fn targets(&self) -> &[Block];
+    fn costs(&self) -> &[Block];
+}
+
+/// As many blocks as are known when compiling: they stay in registers.
+pub(super) struct Few<const T: usize, const C: usize>(pub [Block; T], pub [Block; C]);
+
+impl<const T: usize, const C: usize> Sums for Few<T, C> {
+    #[inline(always)]
+    fn add(&mut self, row: &[Block]) {
+        let (Some((targets, costs)), true) = (row.split_first_chunk::<T>(), row.len() == T + C) else {
+            unreachable!("a row has {T} + {C} blocks");
+        };
+        for (sum, block) in self.0.iter_mut().zip(targets) {
+            *sum = zipped(*sum, *block, i32::wrapping_add);
+        }
+        for (sum, block) in self.1.iter_mut().zip(costs) {
+            *sum = zipped(*sum, *block, i32::wrapping_add);
+        }
+    }
+
+    #[inline(always)]
+    fn targets(&self) -> &[Block] {
+        &self.0
+    }
+
+    #[inline(always)]
+    fn costs(&self) -> &[Block] {
+        &self.1
+    }
+}
+
+/// Any number of blocks, of which the first so many are targets.
+pub(super) struct Many<'a>(pub &'a mut [Block], pub usize);
+
+impl Sums for Many<'_> {
+    #[inline(always)]
+    fn add(&mut self, row: &[Block]) {
+        add(self.0, row);
+    }
+
+    #[inline(always)]
+    fn targets(&self) -> &[Block] {
+        &self.0[..self.1]
+    }
+
+    #[inline(always)]
+    fn costs(&self) -> &[Block] {
+        &self.0[self.1..]
+    }
+}
+
+#[inline(always)]
+pub(super) fn zipped<T: Copy>(a: [T; 8], b: [T; 8], f: impl Fn(T, T) -> T) -> [T; 8] {
+    [
+        f(a[0], b[0]),
+        f(a[1], b[1]),
+        f(a[2], b[2]),
+        f(a[3], b[3]),
+        f(a[4], b[4]),
+        f(a[5], b[5]),
+        f(a[6], b[6]),
+        f(a[7], b[7]),
+    ]
+}
+
+/// All lanes in one.
+#[inline(always)]
+pub(super) fn folded<T: Copy>(x: [T; 8], f: impl Fn(T, T) -> T) -> T {
+    let x = [f(x[0], x[4]), f(x[1], x[5]), f(x[2], x[6]), f(x[3], x[7])];
+    f(f(x[0], x[2]), f(x[1], x[3]))
+}
+
+/// Adds blocks to sums, which fit into their lanes.
+#[inline(always)]
+pub(super) fn add(sums: &mut [Block], blocks: &[Block]) {
+    for (sum, block) in sums.iter_mut().zip(blocks) {
+        *sum = zipped(*sum, *block, i32::wrapping_add);
+    }
+}

@@ -1,0 +1,60 @@
+//! Rankings of which several choices are measured when the program runs: the best of them counts.
+//!
+//! The choices with the least mean costs are often variants of one another, good on the same inputs
+//! and bad on the same. So behind the first, each place goes to the choice that lowers the mean
+//! cost of the best so far the most (greedy, which is within 1 − 1/e of the best set: Nemhauser,
+//! Wolsey and Fisher, 1978, as the gain is submodular).
+
+use ah_types::ChoiceId;
+
+use crate::table::Table;
+
+/// What an input costs of which no choice so far was measured.
+const NONE_MEASURED: f64 = 0.7;
+/// An input's cost counts at most this.
+const MOST: f64 = 2.3;
+/// How many inputs' worth the mean over the parent's inputs counts in a leaf.
+const PARENT_INPUTS: f64 = 10.0;
+
+/// Moves choices forward in the ranking of a leaf, of which the first `places` are measured.
+///
+/// `members` are the leaf's inputs, `parents` its parent's, from which a small leaf borrows.
+pub(crate) fn spread(
+    ranking: &mut Vec<(ChoiceId, f64)>,
+    places: usize,
+    table: &Table,
+    members: &[u32],
+    parents: &[u32],
+) {
+    let share = PARENT_INPUTS / parents.len().max(1) as f64;
+    let weighted = members.iter().map(|&i| (i, 1.0)).chain(parents.iter().map(|&i| (i, share)));
+    let mut rows: Vec<(u32, f64, f64)> =
+        weighted.map(|(i, w)| (i, w * table.inputs[i as usize].weight, NONE_MEASURED)).collect();
+    // Offered choices differ by input, so that further places than `places` come into play.
+    let mut gains = vec![0.0; table.choices.len()];
+    let mut place = 0;
+    while place < ranking.len() {
+        if place > 0 {
+            gains.fill(0.0);
+            for (input, weight, cost) in &rows {
+                for cell in table.cells(*input as usize) {
+                    gains[cell.choice.index()] += weight * (cost - cell.log_slowdown.min(MOST)).max(0.0);
+                }
+            }
+            let gain = |at: &usize| gains[ranking[*at].0.index()];
+            // The first of equals.
+            let best = (place..ranking.len()).rev().max_by(|a, b| gain(a).total_cmp(&gain(b)));
+            let Some(best) = best.filter(|at| gain(at) > 0.0 || place < places) else { break };
+            // A ranking is sorted by score: what moves up takes the score of its new neighbour.
+            let (choice, score) = ranking.remove(best);
+            let score = ranking.get(place).map_or(score, |r| r.1.min(score));
+            ranking.insert(place, (choice, score));
+        }
+        let taken = ranking[place].0;
+        for (input, _, cost) in &mut rows {
+            let cell = table.cell(*input as usize, taken);
+            *cost = cell.map_or(*cost, |c| cost.min(c.log_slowdown.min(MOST)));
+        }
+        place += 1;
+    }
+}

@@ -1,0 +1,119 @@
+//! The head of a log: a line of metadata and a line that names the columns.
+
+use std::io::Read;
+use std::path::Path;
+
+use super::lines::Lines;
+use super::metadata::Metadata;
+use super::{CHOICE_COLUMN, FEEDBACK_COLUMN, LogError, Place, io_error, rows, shown};
+use crate::feature::{Feature, Schema};
+
+const HINT: &str = "is this a log of AutoHeuristic?";
+
+pub(super) struct Head {
+    pub(super) metadata: Metadata,
+    /// The features, in the order of the columns.
+    pub(super) schema: Schema,
+    /// The names of all columns in order.
+    pub(super) columns: Vec<String>,
+}
+
+impl Head {
+    pub(super) fn read(path: &Path, lines: &mut Lines<impl Read>) -> Result<Self, LogError> {
+        let file = Name(path);
+        let metadata = match lines.next().map_err(io_error(path, "read"))? {
+            Some((_, line)) => file.metadata(line)?,
+            None => return Err(file.malformed(1, 1, "a line of JSON metadata", "an empty file", HINT)),
+        };
+        let columns = match lines.next().map_err(io_error(path, "read"))? {
+            Some((_, line)) if !line.is_empty() => file.columns(line, &metadata)?,
+            _ => return Err(file.malformed(2, 0, "a CSV header", "nothing", HINT)),
+        };
+        let features = columns.iter().filter_map(|name| {
+            let kind = metadata.kind_of(name)?;
+            Some(Feature { kind, ..Feature::numerical(name) })
+        });
+        let schema = Schema::new(features).map_err(|e| {
+            file.malformed(2, 0, "distinct columns", format!("{:?} twice", e.0), "mend the header")
+        })?;
+        Ok(Self { metadata, schema, columns })
+    }
+}
+
+struct Name<'a>(&'a Path);
+
+impl Name<'_> {
+    fn malformed(
+        &self,
+        line: u64,
+        column: usize,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> LogError {
+        LogError::Malformed {
+            place: Place { path: self.0.to_owned(), line, column: column as u64 },
+            expected: expected.into(),
+            found: found.into(),
+            hint: hint.into(),
+        }
+    }
+
+    fn metadata(&self, line: &[u8]) -> Result<Metadata, LogError> {
+        serde_json::from_slice(line).map_err(|e| {
+            self.malformed(
+                1,
+                e.column(),
+                "a JSON object with name, device_capa, numerical_features and categorical_features",
+                shown(line, &e.to_string()),
+                HINT,
+            )
+        })
+    }
+
+    /// All columns' names in order: the features of the metadata, choice and feedback, each once.
+    fn columns(&self, line: &[u8], metadata: &Metadata) -> Result<Vec<String>, LogError> {
+        let features = || metadata.numerical_features.iter().chain(&metadata.categorical_features);
+        let text = String::from_utf8_lossy(line);
+        let line = text.as_bytes();
+        let mut ranges = Vec::new();
+        rows::split(line, &mut ranges)
+            .map_err(|at| self.malformed(2, at + 1, "a CSV header", "an unclosed quote", "close it"))?;
+        let mut columns: Vec<String> = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            let column = rows::column(line, range.start);
+            let name = rows::unquote(&text[range]).into_owned();
+            let known = name == CHOICE_COLUMN || name == FEEDBACK_COLUMN || metadata.kind_of(&name).is_some();
+            if !known {
+                let features: Vec<&str> = features().map(String::as_str).collect();
+                return Err(self.malformed(
+                    2,
+                    column,
+                    format!(
+                        "a feature of the metadata ({}), {CHOICE_COLUMN} or {FEEDBACK_COLUMN}",
+                        features.join(", ")
+                    ),
+                    format!("the column {name:?}"),
+                    "list it under numerical_features or categorical_features in line 1",
+                ));
+            }
+            if columns.contains(&name) {
+                let found = format!("{name:?} twice");
+                return Err(self.malformed(2, column, "distinct columns", found, "remove one"));
+            }
+            columns.push(name);
+        }
+        for name in features().map(String::as_str).chain([CHOICE_COLUMN, FEEDBACK_COLUMN]) {
+            if !columns.iter().any(|c| c == name) {
+                return Err(self.malformed(
+                    2,
+                    0,
+                    format!("a column {name:?}"),
+                    format!("the columns {}", columns.join(", ")),
+                    "add it, or mend the metadata in line 1",
+                ));
+            }
+        }
+        Ok(columns)
+    }
+}

@@ -1,0 +1,192 @@
+//! The lines of a log, block by block: a log larger than memory costs one block and its longest
+//! line, and what is hashed and split is still in the cache (mapping 31 MB page by page took as
+//! long as parsing them).
+
+use std::io::Read;
+use std::ops::Range;
+
+/// Half of a second-level cache of 512 KiB, so that a block is still there when it is split.
+const BLOCK: usize = 256 * 1024;
+
+/// No honest line comes near this; a device may give bytes without end.
+const MAX_LINE: usize = 256 << 20;
+
+/// Lines with their numbers from 1, without their ends.
+pub(super) struct Lines<R> {
+    reader: R,
+    buffer: Vec<u8>,
+    /// The part of the buffer that no line was made of yet.
+    unread: Range<usize>,
+    line: u64,
+    last_byte: Option<u8>,
+    digest: Digest,
+}
+
+/// What is known when every line has been read.
+pub(super) struct End {
+    /// BLAKE3 of all bytes, in hex; empty without the feature `hash`.
+    pub(super) hash: String,
+    /// Whether the last line has its end; an empty file has no line that lacks it.
+    pub(super) terminated: bool,
+}
+
+impl<R: Read> Lines<R> {
+    pub(super) fn new(reader: R) -> Self {
+        let digest = Digest::default();
+        Self { reader, buffer: vec![0; BLOCK], unread: 0..0, line: 0, last_byte: None, digest }
+    }
+
+    /// The next line with its number.
+    pub(super) fn next(&mut self) -> std::io::Result<Option<(u64, &[u8])>> {
+        let mut searched = 0;
+        let (line, past) = loop {
+            let unread = &self.buffer[self.unread.clone()];
+            if let Some(i) = memchr::memchr(b'\n', &unread[searched..]) {
+                let end = self.unread.start + searched + i;
+                break (self.unread.start..end, end + 1);
+            }
+            searched = unread.len();
+            if self.fill()? == 0 {
+                if searched == 0 {
+                    return Ok(None);
+                }
+                break (self.unread.clone(), self.unread.end);
+            }
+        };
+        self.unread.start = past;
+        self.line += 1;
+        let text = &self.buffer[line];
+        Ok(Some((self.line, text.strip_suffix(b"\r").unwrap_or(text))))
+    }
+
+    /// Reads more behind the unread part, which moves to the front; 0 at the end.
+    fn fill(&mut self) -> std::io::Result<usize> {
+        self.buffer.copy_within(self.unread.clone(), 0);
+        self.unread = 0..self.unread.len();
+        if self.unread.end == self.buffer.len() {
+            if self.buffer.len() >= MAX_LINE {
+                let why = "a line of more than 256 MiB; is this a log of AutoHeuristic?";
+                return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, why));
+            }
+            self.buffer.resize(2 * self.buffer.len(), 0);
+        }
+        let n = loop {
+            match self.reader.read(&mut self.buffer[self.unread.end..]) {
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                result => break result?,
+            }
+        };
+        let new = &self.buffer[self.unread.end..self.unread.end + n];
+        self.digest.update(new);
+        self.last_byte = new.last().copied().or(self.last_byte);
+        self.unread.end += n;
+        Ok(n)
+    }
+
+    /// Whether the last line had its end; before the first, it had.
+    pub(super) fn terminated(&self) -> bool {
+        self.buffer[..self.unread.start].last().is_none_or(|b| *b == b'\n')
+    }
+
+    /// Reads what is left, for the hash of the whole.
+    pub(super) fn finish(mut self) -> std::io::Result<End> {
+        loop {
+            self.unread = 0..0;
+            if self.fill()? == 0 {
+                break;
+            }
+        }
+        Ok(End { hash: self.digest.hex(), terminated: self.last_byte.is_none_or(|b| b == b'\n') })
+    }
+}
+
+#[cfg(feature = "hash")]
+#[derive(Default)]
+struct Digest(blake3::Hasher);
+
+#[cfg(feature = "hash")]
+impl Digest {
+    fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    fn hex(&self) -> String {
+        self.0.finalize().to_hex().to_string()
+    }
+}
+
+#[cfg(not(feature = "hash"))]
+#[derive(Default)]
+struct Digest;
+
+#[cfg(not(feature = "hash"))]
+impl Digest {
+    fn update(&mut self, _: &[u8]) {}
+
+    fn hex(&self) -> String {
+        String::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Gives at most `step` bytes a call.
+    struct Dribble<'a>(&'a [u8], usize);
+
+    impl Read for Dribble<'_> {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            let n = self.0.len().min(self.1);
+            self.0.take(n as u64).read(into).inspect(|n| self.0 = &self.0[*n..])
+        }
+    }
+
+    fn lines(reader: impl Read) -> (Vec<Vec<u8>>, End) {
+        let mut lines = Lines::new(reader);
+        let mut all = Vec::new();
+        while let Some((number, text)) = lines.next().unwrap() {
+            all.push(text.to_vec());
+            assert_eq!(number, all.len() as u64);
+        }
+        (all, lines.finish().unwrap())
+    }
+
+    proptest! {
+        #[test]
+        fn lines_do_not_depend_on_how_bytes_arrive(
+            bytes in prop::collection::vec(prop_oneof![Just(b'\n'), Just(b'\r'), Just(b'a')], 0..40),
+            step in 1_usize..9,
+        ) {
+            let (found, end) = lines(Dribble(&bytes, step));
+            let mut wanted: Vec<Vec<u8>> = bytes.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
+            if wanted.last().is_some_and(Vec::is_empty) {
+                wanted.pop();
+            }
+            for line in &mut wanted {
+                line.pop_if(|b| *b == b'\r');
+            }
+            prop_assert_eq!(found, wanted);
+            prop_assert_eq!(end.terminated, bytes.is_empty() || bytes.ends_with(b"\n"));
+            prop_assert_eq!(end.hash, lines(bytes.as_slice()).1.hash);
+        }
+    }
+
+    #[test]
+    fn a_line_without_end_is_an_error() {
+        let mut lines = Lines::new(std::io::repeat(b'x'));
+        assert_eq!(lines.next().unwrap_err().kind(), std::io::ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn a_line_may_be_longer_than_a_block_and_the_rest_is_hashed() {
+        let mut bytes = vec![b'x'; 3 * BLOCK + 7];
+        bytes.extend(b"\nb\n");
+        assert_eq!(lines(bytes.as_slice()).0, [vec![b'x'; 3 * BLOCK + 7], b"b".to_vec()]);
+        let mut one = Lines::new(bytes.as_slice());
+        one.next().unwrap();
+        assert_eq!(one.finish().unwrap().hash, lines(bytes.as_slice()).1.hash);
+    }
+}

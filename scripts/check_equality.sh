@@ -23,4 +23,4 @@ for log in "${logs[@]}"; do
 done
 echo "$(ls "$folder" | wc -l) models from ${#logs[@]} logs"
 AH_MODELS=$PWD/$folder AH_CASES=${1-1} cargo test --quiet -p ah-codegen --test equality -- --nocapture 2>&1 |
-  grep -E "mismatches|skipped|test result|panicked"
+  grep --line-buffered -E "mismatches|skipped|test result|panicked"

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
-use ah_codegen::{Mode, Request, Target, generate};
+use ah_codegen::{Generated, Mode, Request, Target, generate};
 use ah_types::Model;
 use ah_types::expr::{self, Expr};
 use rand::SeedableRng;
@@ -58,13 +58,14 @@ pub fn check(seed: u64, depth: usize, names: &[String]) {
         fixed_between.get(hostile.as_str()).cloned().unwrap_or(hostile)
     });
     let harmless_model = harmless_model.expect("a valid model");
-    for target in Target::ALL {
-        let (a, b) = (shape(&hostile_model, target), shape(&harmless_model, target));
-        assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>(), "{target:?}");
-        for (path, tokens) in &a {
-            if let Some(i) = (0..tokens.len().max(b[path].len())).find(|&i| tokens.get(i) != b[path].get(i)) {
-                let near = |t: &[String]| t[i.saturating_sub(20)..t.len().min(i + 20)].join(" ");
-                panic!("{target:?} {path}: expected {}\nfound {}", near(&b[path]), near(tokens));
+    for ((target, found), (_, expected)) in shapes(&hostile_model).iter().zip(&shapes(&harmless_model)) {
+        assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>(), "{target:?}");
+        for (path, tokens) in found {
+            let expected = &expected[path];
+            if let Some(i) = (0..tokens.len().max(expected.len())).find(|&i| tokens.get(i) != expected.get(i))
+            {
+                let near = |t: &[String]| t[i.saturating_sub(20).min(t.len())..t.len().min(i + 20)].join(" ");
+                panic!("{target:?} {path}: expected {}\nfound {}", near(expected), near(tokens));
             }
         }
     }
@@ -129,24 +130,32 @@ fn expression(e: &Expr, to: &mut dyn FnMut(&str) -> String) -> Expr {
 
 /// The tokens of each file, without what names may change: identifiers and strings lose their text,
 /// comments and attributes go.
-fn shape(model: &Model, target: Target) -> BTreeMap<String, Vec<String>> {
+fn shapes(model: &Model) -> Vec<(Target, BTreeMap<String, Vec<String>>)> {
     let out = Path::new("out");
-    let request =
-        Request { model, targets: &[target], out, mode: Mode::DryRun, templates: None, runtime_path: None };
-    let report = generate(&request).unwrap();
-    let generated = &report.generated[0];
-    let place = generated.place.strip_prefix(out).expect("below the output folder");
-    assert!(matches!(place.components().collect::<Vec<_>>()[..], [Component::Normal(_)]), "{place:?}");
-    let code = |(path, text): (&String, &String)| {
-        if path.ends_with("Cargo.toml") {
-            // Neither keys nor tables come from names.
-            let table: toml::Table = text.parse().expect("TOML");
-            return Some((path.clone(), table.keys().cloned().collect()));
-        }
-        let code = target != Target::Rust || path.ends_with(".rs");
-        code.then(|| (path.clone(), tokens(text, target)))
+    let request = Request {
+        model,
+        targets: &Target::ALL,
+        out,
+        mode: Mode::DryRun,
+        templates: None,
+        runtime_path: None,
     };
-    generated.files.iter().filter_map(code).collect()
+    let shape = |generated: &Generated| {
+        let (target, place) =
+            (generated.target, generated.place.strip_prefix(out).expect("below the output"));
+        assert!(matches!(place.components().collect::<Vec<_>>()[..], [Component::Normal(_)]), "{place:?}");
+        let code = |(path, text): (&String, &String)| {
+            if path.ends_with("Cargo.toml") {
+                // Neither keys nor tables come from names.
+                let table: toml::Table = text.parse().expect("TOML");
+                return Some((path.clone(), table.keys().cloned().collect()));
+            }
+            let code = target != Target::Rust || path.ends_with(".rs");
+            code.then(|| (path.clone(), tokens(text, target)))
+        };
+        (target, generated.files.iter().filter_map(code).collect())
+    };
+    generate(&request).unwrap().generated.iter().map(shape).collect()
 }
 
 fn tokens(text: &str, target: Target) -> Vec<String> {

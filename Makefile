@@ -35,6 +35,7 @@ lint: ## Formats and lints, warnings denied
 
 bench: ## Speed and memory, beside peers where they are installed
 	cargo bench --workspace
+	scripts/latency.sh
 
 check-generated: ## Prove that generated/ follows byte for byte from data/
 	scripts/generate.sh --check

@@ -54,6 +54,12 @@
 //!
 //! Warnings and events go to the `log` crate: a program sees them with any logger.
 //!
+//! Any thread may ask at any time. What readers see, the picks of a [`MultiKernel`] and the bindings of
+//! an [`AutoHeuristic`], is a whole value behind an [`arc_swap::ArcSwap`]: a change makes a new one
+//! beside it, so nobody sees half of it. The one lock-free part of our own, who measures of those that
+//! miss together (`multi_kernel::claims`), is checked with loom; the unit tests run under Miri too
+//! (`cargo +nightly miri test -p ah-runtime --lib`, `MIRIFLAGS=-Zmiri-disable-isolation`, `PROPTEST_CASES=4`).
+//!
 //! Nothing here panics on what comes from files, the environment or a context.
 #![forbid(unsafe_code)]
 

@@ -36,6 +36,7 @@
 //! 3. A remembered pick whose [guards](Guard) hold runs ([`Dimension`] says how sizes are keyed).
 //! 4. A [miss](Miss) looks at the picks on disk, where another process may have put it meanwhile, and
 //!    else measures every eligible kernel, remembers the fastest, in memory and on disk, and runs it.
+//!    Of kernels that differ by less than the policy's target relative error the first given wins.
 //!    Meanwhile other threads that miss the same key run the fallback.
 //!
 //! A kernel that does not support the actual input ([`Builder::eligible`]) never runs, whatever was

@@ -107,30 +107,34 @@ fn number(expr: &Expr<usize>, row: &(impl Row + ?Sized)) -> f64 {
     match expr {
         Expr::Number(x) => *x,
         Expr::Feature(slot) => row.number(*slot),
-        _ => compute(expr, row),
+        Expr::Binary(op, a, b) => arithmetic(*op, a, b, row),
+        _ => other_number(expr, row),
     }
 }
 
-fn compute(expr: &Expr<usize>, row: &(impl Row + ?Sized)) -> f64 {
+fn arithmetic(op: BinaryOp, a: &Expr<usize>, b: &Expr<usize>, row: &(impl Row + ?Sized)) -> f64 {
+    let (a, b) = (number(a, row), number(b, row));
+    match op {
+        BinaryOp::Add => a + b,
+        BinaryOp::Sub => a - b,
+        BinaryOp::Mul => a * b,
+        BinaryOp::Div if b != 0.0 => a / b,
+        BinaryOp::Rem => modulo(a, b).unwrap_or(f64::NAN),
+        _ => f64::NAN,
+    }
+}
+
+/// Apart, so that arithmetic saves no registers for it.
+#[inline(never)]
+fn other_number(expr: &Expr<usize>, row: &(impl Row + ?Sized)) -> f64 {
     match expr {
-        Expr::Number(_) | Expr::Feature(_) => number(expr, row),
         Expr::Unary(UnaryOp::Neg, a) => -number(a, row),
-        Expr::Binary(op, a, b) => {
-            let (a, b) = (number(a, row), number(b, row));
-            match op {
-                BinaryOp::Add => a + b,
-                BinaryOp::Sub => a - b,
-                BinaryOp::Mul => a * b,
-                BinaryOp::Div if b != 0.0 => a / b,
-                BinaryOp::Rem => modulo(a, b).unwrap_or(f64::NAN),
-                _ => f64::NAN,
-            }
-        }
         Expr::If(c, a, b) => match truth(c, row) {
             Some(c) => number(if c { a } else { b }, row),
             None => f64::NAN,
         },
         Expr::Call(function, args) => call(*function, args, row),
+        Expr::Number(_) | Expr::Feature(_) | Expr::Binary(..) => number(expr, row),
         Expr::Bool(_) | Expr::Text(_) | Expr::Unary(UnaryOp::Not, _) => f64::NAN,
     }
 }

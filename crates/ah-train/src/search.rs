@@ -188,7 +188,7 @@ pub struct Scored {
     pub error: f64,
 }
 
-/// All configurations of the grid, with their cost on the folds.
+/// All configurations of the grid, learned from `targets`, with what they cost by `costs` on the folds.
 ///
 /// # Errors
 /// Those of the learners.
@@ -197,11 +197,12 @@ pub fn cross_validate(
     columns: &Columns,
     folds: &Folds,
     targets: &Targets,
+    costs: &Targets,
 ) -> Result<Vec<Scored>, TrainError> {
     let tasks: Vec<(usize, usize)> =
         (0..grid.growths.len()).flat_map(|g| (0..folds.parts.len()).map(move |f| (g, f))).collect();
     // By growth and fold: for each depth the cost of each held-out input.
-    let costs = tasks
+    let by_task = tasks
         .into_par_iter()
         .map(|(g, fold)| {
             let (train, held_out) = &folds.parts[fold];
@@ -209,14 +210,14 @@ pub fn cross_validate(
             let grown = grid.growths[g].grow(&rows, targets)?;
             let by_depth = |depth: &usize| {
                 let (tree, scores) = grid.growths[g].with_depth(*depth).finish(&grown, &rows, targets);
-                let cost = |&input: &u32| scores.cost(tree.leaf_of(columns, input), targets, input);
+                let cost = |&input: &u32| scores.cost(tree.leaf_of(columns, input), costs, input);
                 held_out.iter().map(cost).collect::<Vec<u32>>()
             };
             Ok(grid.depths.iter().map(by_depth).collect::<Vec<_>>())
         })
         .collect::<Result<Vec<_>, TrainError>>()?;
     let of = |g: usize, depth: usize| {
-        let folds = &costs[g * folds.parts.len()..(g + 1) * folds.parts.len()];
+        let folds = &by_task[g * folds.parts.len()..(g + 1) * folds.parts.len()];
         folds.iter().flat_map(move |f| f[depth].iter().map(|&c| f64::from(c) / COST_ONE))
     };
     let weights: Vec<f64> = folds

@@ -199,7 +199,10 @@ fn search(
     let targets = promise::targets(task, fallback, &ranking.portfolio, asked);
     let keys = split::keys(&task.table, &task.features, &[], SplitBy::Input, training);
     let folds = Folds::new(&task.table, training, &keys, policy.folds(), params.seed);
-    let scored = search::cross_validate(&grid, &task.columns, &folds, &targets)?;
+    // Judged without the penalty: where a choice would be too slow, the promise declines, and
+    // with it the penalty would prefer a tree that always takes the fallback (mm H200).
+    let costs = task.targets(fallback, &ranking.portfolio);
+    let scored = search::cross_validate(&grid, &task.columns, &folds, &targets, &costs)?;
     let best = search::best(&scored).ok_or_else(|| too_few(task.usable.len()))?;
     Ok((best.configuration.committee(params.trees), scored))
 }

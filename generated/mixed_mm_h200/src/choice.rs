@@ -16,30 +16,42 @@ pub enum Choice {
     TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp,
     /// `type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma`
     TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2,
+    /// `type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2`
+    TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1`
     TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1`
     TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St,
+    /// `type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2`
+    TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl,
+    /// `type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1`
+    TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1`
     TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1`
     TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=2`
     TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2,
+    /// `type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2`
+    TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl,
+    /// `type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1`
+    TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1`
     TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl,
+    /// `type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2`
+    TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1`
     TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1`
     TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1`
     TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl,
+    /// `type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2`
+    TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl,
     /// `type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1`
     TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp,
-    /// `type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=2`
-    TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2,
     /// `type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3`
-    TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp3,
+    TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2,
     /// `type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1`
     TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St,
     /// `type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1`
@@ -52,8 +64,6 @@ pub enum Choice {
     TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl,
     /// `type=cuda_BLOCK-M=32_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1`
     TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl,
-    /// `type=cuda_BLOCK-M=32_BLOCK-N=64_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1`
-    TypeCudaBlockM32BlockN64BlockK512Stages2Warps8WarpsK4Spl,
     /// `type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma`
     TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl,
     /// `type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma`
@@ -64,12 +74,26 @@ pub enum Choice {
     TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str,
     /// `type=cuda_BLOCK-M=64_BLOCK-N=512_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_SPLIT-K=2_mma=wgmma`
     TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl,
+    /// `type=cuda_BLOCK-M=8_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1`
+    TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl,
+    /// `type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct`
+    TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S,
+    /// `type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct`
+    TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli,
+    /// `type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct`
+    TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli,
+    /// `type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct`
+    TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli,
+    /// `type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct`
+    TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S,
     /// `type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1`
     TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl,
     /// `type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2`
     TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str,
     /// `type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1`
     TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl,
+    /// `type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct`
+    TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli,
     /// `type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1`
     TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli,
     /// `type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1`
@@ -81,7 +105,7 @@ pub enum Choice {
 }
 
 /// In the order of [`Choice::ALL`], which is sorted.
-const NAMES: [&str; 37] = [
+const NAMES: [&str; 49] = [
     // Sorted.
     "extern_fallback_mixed_mm",
     "type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_SPLIT-K=2_mma=wgmma",
@@ -89,17 +113,23 @@ const NAMES: [&str; 37] = [
     "type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma",
     "type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma",
     "type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma",
+    "type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2",
     "type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1",
     "type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1",
+    "type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2",
+    "type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1",
     "type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1",
     "type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1",
     "type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=2",
+    "type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2",
+    "type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1",
     "type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1",
+    "type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2",
     "type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1",
     "type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1",
     "type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1",
+    "type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2",
     "type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1",
-    "type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=2",
     "type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3",
     "type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1",
     "type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1",
@@ -107,15 +137,21 @@ const NAMES: [&str; 37] = [
     "type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1",
     "type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1",
     "type=cuda_BLOCK-M=32_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1",
-    "type=cuda_BLOCK-M=32_BLOCK-N=64_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1",
     "type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma",
     "type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma",
     "type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=8_mma=wgmma",
     "type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma",
     "type=cuda_BLOCK-M=64_BLOCK-N=512_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_SPLIT-K=2_mma=wgmma",
+    "type=cuda_BLOCK-M=8_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1",
+    "type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct",
+    "type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct",
+    "type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct",
+    "type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct",
+    "type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct",
     "type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1",
     "type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2",
     "type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1",
+    "type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct",
     "type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1",
     "type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1",
     "type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1",
@@ -124,7 +160,7 @@ const NAMES: [&str; 37] = [
 
 impl Choice {
     /// All choices, sorted by name.
-    pub const ALL: [Self; 37] = [
+    pub const ALL: [Self; 49] = [
         // Sorted by name.
         Self::ExternFallbackMixedMm,
         Self::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp,
@@ -132,33 +168,45 @@ impl Choice {
         Self::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St,
         Self::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp,
         Self::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2,
+        Self::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl,
         Self::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp,
         Self::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St,
+        Self::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl,
+        Self::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp,
         Self::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St,
         Self::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp,
         Self::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2,
+        Self::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl,
+        Self::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp,
         Self::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl,
+        Self::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu,
         Self::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl,
         Self::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl,
         Self::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl,
+        Self::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl,
         Self::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp,
         Self::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2,
-        Self::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp3,
         Self::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St,
         Self::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp,
         Self::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2,
         Self::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St,
         Self::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl,
         Self::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl,
-        Self::TypeCudaBlockM32BlockN64BlockK512Stages2Warps8WarpsK4Spl,
         Self::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl,
         Self::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2,
         Self::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3,
         Self::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str,
         Self::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl,
+        Self::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl,
+        Self::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S,
+        Self::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli,
+        Self::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli,
+        Self::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli,
+        Self::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S,
         Self::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl,
         Self::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str,
         Self::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl,
+        Self::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli,
         Self::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli,
         Self::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp,
         Self::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli,

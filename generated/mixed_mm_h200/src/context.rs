@@ -2,6 +2,7 @@
 //! What is known when choosing.
 
 use crate::leaves::Unsure;
+use crate::number::Number;
 
 /// All that is known of an input.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,32 +32,62 @@ pub struct Context {
     pub mat2_iscontig: Mat2Iscontig,
 }
 
-/// What the tree, the precondition and the derived features compute with: every number is an
-/// f64, NaN where it is undefined; a category is `None` where it is undefined.
-#[derive(Clone, Copy)]
-pub(crate) struct Row {
-    pub m: f64,
-    pub k: f64,
-    pub n: f64,
-    pub mat1_dtype: Option<Mat1Dtype>,
-    pub mat2_dtype: Option<Mat2Dtype>,
-    pub mat1_iscontig: Option<Mat1Iscontig>,
-    pub mat2_iscontig: Option<Mat2Iscontig>,
+/// The values that the tree, the precondition and the derived features ask for.
+pub(crate) trait Row {
+    /// How whole numbers come.
+    type Whole: Number;
+    /// `m`
+    fn m(&self) -> Self::Whole;
+    /// `k`
+    fn k(&self) -> Self::Whole;
+    /// `n`
+    fn n(&self) -> Self::Whole;
+    /// `mat1_dtype`; `None` is undefined
+    fn mat1_dtype(&self) -> Option<Mat1Dtype>;
+    /// `mat2_dtype`; `None` is undefined
+    fn mat2_dtype(&self) -> Option<Mat2Dtype>;
+    /// `mat1_iscontig`; `None` is undefined
+    fn mat1_iscontig(&self) -> Option<Mat1Iscontig>;
+    /// `mat2_iscontig`; `None` is undefined
+    fn mat2_iscontig(&self) -> Option<Mat2Iscontig>;
 }
 
-impl Context {
+impl Row for Context {
+    type Whole = i64;
+
     #[inline]
-    pub(crate) fn row(&self) -> Row {
-        Row {
-            // Whole numbers are rounded to the nearest f64.
-            m: self.m as f64,
-            k: self.k as f64,
-            n: self.n as f64,
-            mat1_dtype: Some(self.mat1_dtype),
-            mat2_dtype: Some(self.mat2_dtype),
-            mat1_iscontig: Some(self.mat1_iscontig),
-            mat2_iscontig: Some(self.mat2_iscontig),
-        }
+    fn m(&self) -> i64 {
+        self.m
+    }
+
+    #[inline]
+    fn k(&self) -> i64 {
+        self.k
+    }
+
+    #[inline]
+    fn n(&self) -> i64 {
+        self.n
+    }
+
+    #[inline]
+    fn mat1_dtype(&self) -> Option<Mat1Dtype> {
+        Some(self.mat1_dtype)
+    }
+
+    #[inline]
+    fn mat2_dtype(&self) -> Option<Mat2Dtype> {
+        Some(self.mat2_dtype)
+    }
+
+    #[inline]
+    fn mat1_iscontig(&self) -> Option<Mat1Iscontig> {
+        Some(self.mat1_iscontig)
+    }
+
+    #[inline]
+    fn mat2_iscontig(&self) -> Option<Mat2Iscontig> {
+        Some(self.mat2_iscontig)
     }
 }
 

@@ -33,7 +33,7 @@
 //!
 //! On inputs drawn like the 2500 calibration inputs, with confidence 0.95 at most a
 //! share of 0.01 takes more than 1.05 times as long as the fallback (cross-fitted;
-//! 14 of 2500 seen).
+//! 8 of 2500 seen).
 #![no_std]
 
 mod choice;
@@ -42,6 +42,8 @@ mod device;
 #[rustfmt::skip]
 mod features;
 mod leaves;
+#[rustfmt::skip]
+mod number;
 #[cfg(feature = "serde")]
 mod serde_by_name;
 mod tree;
@@ -51,7 +53,8 @@ pub use context::*;
 pub use device::{DEVICE, Device};
 pub use leaves::Unsure;
 
-use leaves::Leaf;
+use context::Row;
+use leaves::{LEAVES, Leaf};
 
 /// The name of the heuristic.
 pub const HEURISTIC: &str = "MixedMmH200";
@@ -87,14 +90,14 @@ pub const PROMISE: Option<Promise> = Some(Promise {
     mode: "cross-fitted",
     inputs: 2500,
     groups: 2487,
-    violations: 14,
+    violations: 8,
     threshold: None,
 });
 /// The logs that it was learned from: file, BLAKE3 of the unpacked bytes, rows.
 #[rustfmt::skip]
 pub const LOGS: [(&str, &str, u64); 1] = [
     // In the order in which they were read.
-    ("h200.txt.gz", "40d8eebe5c0706a9208aa8489a1ad8e81880d8702de967248677813446752aa7", 157161),
+    ("h200.txt.gz", "ddd91dbe6f99834a097783d3623c9060174c3446ecc4a88145caedb70613b474", 210321),
 ];
 
 /// What calibration showed: on inputs drawn like the calibration inputs, with this confidence, at
@@ -132,14 +135,14 @@ pub fn choose(context: &Context) -> Option<Choice> {
 /// Why it is unsure.
 #[inline]
 pub fn decide(context: &Context) -> Result<Choice, Unsure> {
-    tree::leaf(&context.row())?.best
+    leaf(context)?.best
 }
 
 /// The choice to take among those that are available for this input; `None` where unsure.
 #[inline]
 #[must_use]
 pub fn choose_among(context: &Context, offered: &[Choice]) -> Option<Choice> {
-    leaf(context)?.pick(|choice| offered.contains(&choice)).ok()
+    leaf(context).ok()?.pick(|choice| offered.contains(&choice)).ok()
 }
 
 /// All choices that training saw on inputs like this one, best first, each with the share of
@@ -152,6 +155,6 @@ pub fn ranked(context: &Context) -> &'static [(f64, Choice)] {
 }
 
 #[inline]
-fn leaf(context: &Context) -> Option<&'static Leaf> {
-    tree::leaf(&context.row()).ok()
+fn leaf(row: &impl Row) -> Result<&'static Leaf, Unsure> {
+    tree::leaf(row).map(|leaf| &LEAVES[leaf as usize])
 }

@@ -5,1747 +5,1905 @@
 
 use crate::context::{self, Row};
 use crate::features;
-use crate::leaves::{LEAVES, Leaf, Unsure};
+use crate::leaves::Unsure;
+use crate::number::Number;
 
-/// The leaf where this row ends.
+/// The position in [`LEAVES`](crate::leaves::LEAVES) where this row ends.
+#[rustfmt::skip]
 #[inline]
-pub(crate) fn leaf(row: &Row) -> Result<&'static Leaf, Unsure> {
+pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
     if features::precondition(row) != Some(true) {
         return Err(Unsure::Precondition);
     }
-    let arith_intensity = needed(features::arith_intensity(row), 14)?;
-    if arith_intensity <= 15.878413582597155 {
-        let n = number(row.n, 2)?;
+    let m = number(row.m().float(), 0)?;
+    if m <= 8.5 {
+        let n = number(row.n().float(), 2)?;
         if n <= 4232.0 {
-            let k = number(row.k, 1)?;
-            if k <= 6208.0 {
-                let m_times_n = needed(features::m_times_n(row), 12)?;
-                if m_times_n <= 33216.0 {
-                    if k <= 2624.0 {
-                        let ctz_m = needed(features::ctz_m(row), 30)?;
-                        if ctz_m <= 2.5 {
-                            if k <= 1592.0 {
-                                let k_times_n = needed(features::k_times_n(row), 13)?;
-                                if k_times_n <= 3921920.0 {
-                                    // 38 inputs
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.759 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.027 expected, 1.057 at worst, 0.799 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.031 expected, 1.058 at worst, 0.786 of the fallback's time at worst
-                                    // and 13 more
-                                    Ok(&LEAVES[0])
-                                } else {
-                                    // 8 inputs
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.708 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.038 expected, 1.048 at worst, 0.741 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.048 expected, 1.070 at worst, 0.729 of the fallback's time at worst
-                                    // and 17 more
-                                    Ok(&LEAVES[1])
-                                }
-                            } else if k <= 2104.0 {
-                                // 37 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.000 expected, 1.015 at worst, 0.706 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.023 expected, 1.045 at worst, 0.721 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.024 expected, 1.048 at worst, 0.736 of the fallback's time at worst
-                                // and 20 more
-                                Ok(&LEAVES[2])
-                            } else {
-                                // 31 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.001 expected, 1.010 at worst, 0.745 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.015 expected, 1.041 at worst, 0.761 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.028 expected, 1.055 at worst, 0.785 of the fallback's time at worst
-                                // and 21 more
-                                Ok(&LEAVES[3])
-                            }
-                        } else if k <= 1600.0 {
-                            let mat2_dtype = needed(row.mat2_dtype, 8)?.known()?;
-                            if mat2_dtype == context::Mat2Dtype::TorchUint8 {
-                                // 4 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.759 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.040 expected, 1.047 at worst, 0.786 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.045 expected, 1.051 at worst, 0.786 of the fallback's time at worst
-                                // and 11 more
-                                Ok(&LEAVES[5])
-                            } else {
-                                // 11 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.788 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.032 expected, 1.053 at worst, 0.805 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.031 expected, 1.048 at worst, 0.806 of the fallback's time at worst
-                                // and 14 more
-                                Ok(&LEAVES[4])
-                            }
-                        } else if k <= 1984.0 {
-                            // 7 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.000 expected, 1.002 at worst, 0.716 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.010 expected, 1.021 at worst, 0.721 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.022 expected, 1.031 at worst, 0.733 of the fallback's time at worst
-                            // and 13 more
-                            Ok(&LEAVES[6])
-                        } else {
-                            // 18 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.733 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.024 expected, 1.034 at worst, 0.753 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.037 expected, 1.054 at worst, 0.767 of the fallback's time at worst
-                            // and 17 more
-                            Ok(&LEAVES[7])
-                        }
-                    } else if m_times_n <= 22464.0 {
-                        if k <= 3224.0 {
-                            let ctz_n = needed(features::ctz_n(row), 32)?;
-                            if ctz_n <= 8.5 {
-                                // 30 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.001 expected, 1.019 at worst, 0.736 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.009 expected, 1.024 at worst, 0.741 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.032 expected, 1.055 at worst, 0.753 of the fallback's time at worst
-                                // and 22 more
-                                Ok(&LEAVES[8])
-                            } else {
-                                // 8 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.003 expected, 1.010 at worst, 0.679 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.005 expected, 1.015 at worst, 0.675 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.019 expected, 1.031 at worst, 0.674 of the fallback's time at worst
-                                // and 27 more
-                                Ok(&LEAVES[9])
-                            }
-                        } else if k <= 3648.0 {
-                            // 18 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.006 expected, 1.032 at worst, 0.740 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.005 expected, 1.023 at worst, 0.745 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.014 expected, 1.029 at worst, 0.749 of the fallback's time at worst
-                            // and 21 more
-                            Ok(&LEAVES[10])
-                        } else {
-                            // 72 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.002 expected, 1.019 at worst, 0.737 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.022 expected, 1.078 at worst, 0.728 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.064 expected, 1.131 at worst, 0.776 of the fallback's time at worst
-                            // and 21 more
-                            Ok(&LEAVES[11])
-                        }
-                    } else {
-                        let ctz_m = needed(features::ctz_m(row), 30)?;
-                        if ctz_m <= 1.5 {
+            let k = number(row.k().float(), 1)?;
+            if k <= 14528.0 {
+                if k <= 3120.0 {
+                    if n <= 2144.0 {
+                        if k <= 1144.0 {
                             // 3 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.606 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.099 expected, 1.199 at worst, 0.725 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.105 expected, 1.144 at worst, 0.692 of the fallback's time at worst
-                            // and 27 more
-                            Ok(&LEAVES[12])
-                        } else {
-                            let k_times_n = needed(features::k_times_n(row), 13)?;
-                            if k_times_n <= 12433408.0 {
-                                // 10 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.004 expected, 1.019 at worst, 0.652 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.009 expected, 1.024 at worst, 0.641 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.030 expected, 1.080 at worst, 0.655 of the fallback's time at worst
-                                // and 27 more
-                                Ok(&LEAVES[13])
-                            } else {
-                                // 9 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.004 expected, 1.014 at worst, 0.535 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.026 expected, 1.047 at worst, 0.551 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.024 expected, 1.059 at worst, 0.551 of the fallback's time at worst
-                                // and 30 more
-                                Ok(&LEAVES[14])
-                            }
-                        }
-                    }
-                } else {
-                    let m_times_k = needed(features::m_times_k(row), 11)?;
-                    if m_times_k <= 25600.0 {
-                        if n <= 3136.0 {
-                            // 3 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.788 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.040 expected, 1.049 at worst, 0.819 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.060 expected, 1.088 at worst, 0.857 of the fallback's time at worst
-                            // and 16 more
-                            Ok(&LEAVES[15])
-                        } else if m_times_n <= 64512.0 {
-                            // 5 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.710 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.012 expected, 1.020 at worst, 0.720 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.058 expected, 1.083 at worst, 0.769 of the fallback's time at worst
-                            // and 22 more
-                            Ok(&LEAVES[16])
-                        } else {
-                            // 4 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.002 expected, 1.006 at worst, 0.700 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.013 expected, 1.022 at worst, 0.715 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.045 expected, 1.056 at worst, 0.739 of the fallback's time at worst
-                            // and 22 more
-                            Ok(&LEAVES[17])
-                        }
-                    } else if k <= 2112.0 {
-                        if k <= 1864.0 {
-                            // 5 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.772 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.042 expected, 1.051 at worst, 0.811 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.056 expected, 1.072 at worst, 0.828 of the fallback's time at worst
-                            // and 18 more
-                            Ok(&LEAVES[18])
-                        } else {
-                            // 3 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.679 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.027 expected, 1.050 at worst, 0.712 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.030 expected, 1.036 at worst, 0.702 of the fallback's time at worst
-                            // and 22 more
-                            Ok(&LEAVES[19])
-                        }
-                    } else {
-                        let mat1_dtype = needed(row.mat1_dtype, 7)?.known()?;
-                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                            // 8 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.649 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.045 expected, 1.089 at worst, 0.669 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.059 expected, 1.091 at worst, 0.704 of the fallback's time at worst
-                            // and 28 more
-                            Ok(&LEAVES[20])
-                        } else if k <= 2880.0 {
-                            // 3 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.687 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.076 expected, 1.088 at worst, 0.747 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.091 expected, 1.099 at worst, 0.746 of the fallback's time at worst
-                            // and 26 more
-                            Ok(&LEAVES[21])
-                        } else {
-                            // 5 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.561 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.106 expected, 1.173 at worst, 0.658 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.107 expected, 1.131 at worst, 0.634 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.494 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.051 expected, 1.075 at worst, 0.531 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.072 expected, 1.075 at worst, 0.531 of the fallback's time at worst
                             // and 31 more
-                            Ok(&LEAVES[22])
-                        }
-                    }
-                }
-            } else if k <= 19136.0 {
-                let m_times_n = needed(features::m_times_n(row), 12)?;
-                if m_times_n <= 33792.0 {
-                    if k <= 13248.0 {
-                        if k <= 7104.0 {
-                            if m_times_n <= 22784.0 {
-                                // 16 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.001 expected, 1.010 at worst, 0.716 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.034 expected, 1.086 at worst, 0.730 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.095 expected, 1.144 at worst, 0.787 of the fallback's time at worst
-                                // and 23 more
-                                Ok(&LEAVES[23])
+                            Ok(0)
+                        } else if k <= 1520.0 {
+                            if n <= 1984.0 {
+                                // 18 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.519 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.095 expected, 1.121 at worst, 0.571 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.115 expected, 1.153 at worst, 0.577 of the fallback's time at worst
+                                // and 32 more
+                                Ok(1)
                             } else {
                                 // 3 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.007 expected, 1.011 at worst, 0.447 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.042 expected, 1.052 at worst, 0.465 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.004 expected, 1.012 at worst, 0.449 of the fallback's time at worst
-                                // and 28 more
-                                Ok(&LEAVES[24])
-                            }
-                        } else {
-                            let k_times_n = needed(features::k_times_n(row), 13)?;
-                            if k_times_n <= 15409152.0 {
-                                // 25 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.002 expected, 1.046 at worst, 0.705 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.044 expected, 1.111 at worst, 0.735 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.113 expected, 1.279 at worst, 0.816 of the fallback's time at worst
-                                // and 22 more
-                                Ok(&LEAVES[25])
-                            } else {
-                                // 74 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.000 expected, 1.007 at worst, 0.591 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.097 expected, 1.165 at worst, 0.636 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.115 expected, 1.251 at worst, 0.708 of the fallback's time at worst
-                                // and 29 more
-                                Ok(&LEAVES[26])
-                            }
-                        }
-                    } else if n <= 1584.0 {
-                        let mat1_dtype = needed(row.mat1_dtype, 7)?.known()?;
-                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                            // 15 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.008 expected, 1.057 at worst, 0.626 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.047 expected, 1.173 at worst, 0.668 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.050 expected, 1.193 at worst, 0.668 of the fallback's time at worst
-                            // and 23 more
-                            Ok(&LEAVES[28])
-                        } else {
-                            // 7 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.009 expected, 1.027 at worst, 0.599 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.008 expected, 1.032 at worst, 0.583 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.080 expected, 1.107 at worst, 0.644 of the fallback's time at worst
-                            // and 21 more
-                            Ok(&LEAVES[27])
-                        }
-                    } else if n <= 1776.0 {
-                        // 3 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.494 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.024 expected, 1.035 at worst, 0.511 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.040 expected, 1.066 at worst, 0.513 of the fallback's time at worst
-                        // and 29 more
-                        Ok(&LEAVES[29])
-                    } else {
-                        // 37 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.469 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.114 expected, 1.255 at worst, 0.559 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.128 expected, 1.293 at worst, 0.578 of the fallback's time at worst
-                        // and 30 more
-                        Ok(&LEAVES[30])
-                    }
-                } else if k <= 12608.0 {
-                    let mat1_dtype = needed(row.mat1_dtype, 7)?.known()?;
-                    if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                        // 3 inputs
-                        // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.537 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.102 expected, 1.167 at worst, 0.626 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.111 expected, 1.148 at worst, 0.616 of the fallback's time at worst
-                        // and 29 more
-                        Ok(&LEAVES[33])
-                    } else {
-                        // 2 inputs
-                        // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.534 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.134 expected, 1.153 at worst, 0.615 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.173 expected, 1.188 at worst, 0.634 of the fallback's time at worst
-                        // and 29 more
-                        Ok(&LEAVES[32])
-                    }
-                } else {
-                    // 5 inputs
-                    // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.005 expected, 1.027 at worst, 0.516 of the fallback's time at worst
-                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.061 expected, 1.170 at worst, 0.540 of the fallback's time at worst
-                    // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.124 expected, 1.224 at worst, 0.632 of the fallback's time at worst
-                    // and 31 more
-                    Ok(&LEAVES[31])
-                }
-            } else if n <= 1744.0 {
-                let m_times_n = needed(features::m_times_n(row), 12)?;
-                if m_times_n <= 5536.0 {
-                    if n <= 1216.0 {
-                        let m = number(row.m, 0)?;
-                        if m <= 1.5 {
-                            // 3 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.008 expected, 1.023 at worst, 0.503 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.017 expected, 1.041 at worst, 0.524 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown unknown expected, unknown at worst
-                            // and 22 more
-                            Ok(&LEAVES[34])
-                        } else {
-                            // 3 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.555 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.020 expected, 1.048 at worst, 0.581 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown unknown expected, unknown at worst
-                            // and 22 more
-                            Ok(&LEAVES[35])
-                        }
-                    } else {
-                        let k_times_n = needed(features::k_times_n(row), 13)?;
-                        if k_times_n <= 32014336.0 {
-                            // 5 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.000 expected, 1.000 at worst, 0.484 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.027 expected, 1.052 at worst, 0.506 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.034 expected, 1.056 at worst, 0.511 of the fallback's time at worst
-                            // and 24 more
-                            Ok(&LEAVES[36])
-                        } else {
-                            // 11 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.003 expected, 1.028 at worst, 0.446 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.016 expected, 1.042 at worst, 0.455 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown unknown expected, unknown at worst
-                            // and 27 more
-                            Ok(&LEAVES[37])
-                        }
-                    }
-                } else {
-                    let m = number(row.m, 0)?;
-                    if m <= 12.0 {
-                        let mat1_dtype = needed(row.mat1_dtype, 7)?.known()?;
-                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                            // 8 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.005 expected, 1.015 at worst, 0.497 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.003 expected, 1.011 at worst, 0.494 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.110 expected, 1.165 at worst, 0.460 of the fallback's time at worst
-                            // and 25 more
-                            Ok(&LEAVES[40])
-                        } else {
-                            // 11 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.003 expected, 1.020 at worst, 0.525 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.021 expected, 1.040 at worst, 0.536 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.151 expected, 1.168 at worst, 0.539 of the fallback's time at worst
-                            // and 24 more
-                            Ok(&LEAVES[39])
-                        }
-                    } else {
-                        // 4 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.017 expected, 1.064 at worst, 0.601 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.058 expected, 1.090 at worst, 0.615 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.064 expected, 1.098 at worst, 0.609 of the fallback's time at worst
-                        // and 23 more
-                        Ok(&LEAVES[38])
-                    }
-                }
-            } else {
-                let m = number(row.m, 0)?;
-                if m <= 9.5 {
-                    if n <= 2112.0 {
-                        let m_times_k = needed(features::m_times_k(row), 11)?;
-                        if m_times_k <= 117120.0 {
-                            // 5 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.001 expected, 1.007 at worst, 0.435 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.021 expected, 1.033 at worst, 0.431 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.023 expected, 1.040 at worst, 0.441 of the fallback's time at worst
-                            // and 30 more
-                            Ok(&LEAVES[42])
-                        } else {
-                            // 3 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.011 expected, 1.033 at worst, 0.393 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.015 expected, 1.033 at worst, 0.398 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.092 expected, 1.127 at worst, 0.412 of the fallback's time at worst
-                            // and 31 more
-                            Ok(&LEAVES[43])
-                        }
-                    } else if n <= 2592.0 {
-                        // 11 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.008 expected, 1.040 at worst, 0.369 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.036 expected, 1.064 at worst, 0.381 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.036 expected, 1.130 at worst, 0.380 of the fallback's time at worst
-                        // and 32 more
-                        Ok(&LEAVES[44])
-                    } else {
-                        // 31 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.333 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.052 expected, 1.087 at worst, 0.342 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.068 expected, 1.121 at worst, 0.362 of the fallback's time at worst
-                        // and 32 more
-                        Ok(&LEAVES[45])
-                    }
-                } else {
-                    // 6 inputs
-                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.027 expected, 1.087 at worst, 0.474 of the fallback's time at worst
-                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.076 expected, 1.170 at worst, 0.493 of the fallback's time at worst
-                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.137 expected, 1.521 at worst, 0.604 of the fallback's time at worst
-                    // and 30 more
-                    Ok(&LEAVES[41])
-                }
-            }
-        } else {
-            let m = number(row.m, 0)?;
-            if m <= 8.5 {
-                if n <= 8496.0 {
-                    let k = number(row.k, 1)?;
-                    if k <= 7616.0 {
-                        if k <= 1600.0 {
-                            if m <= 7.5 {
-                                let mat1_dtype = needed(row.mat1_dtype, 7)?.known()?;
-                                if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                                    // 12 inputs
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.678 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown unknown expected, unknown at worst
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.039 expected, 1.053 at worst, 0.705 of the fallback's time at worst
-                                    // and 32 more
-                                    Ok(&LEAVES[47])
-                                } else {
-                                    // 12 inputs
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.718 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.023 expected, 1.043 at worst, 0.727 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown unknown expected, unknown at worst
-                                    // and 26 more
-                                    Ok(&LEAVES[46])
-                                }
-                            } else {
-                                let mat1_dtype = needed(row.mat1_dtype, 7)?.known()?;
-                                if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                                    // 4 inputs
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.648 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.050 expected, 1.074 at worst, 0.667 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.056 expected, 1.065 at worst, 0.677 of the fallback's time at worst
-                                    // and 31 more
-                                    Ok(&LEAVES[49])
-                                } else {
-                                    // 3 inputs
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.705 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.006 expected, 1.014 at worst, 0.707 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.018 expected, 1.030 at worst, 0.726 of the fallback's time at worst
-                                    // and 25 more
-                                    Ok(&LEAVES[48])
-                                }
-                            }
-                        } else if k <= 3008.0 {
-                            if n <= 6848.0 {
-                                // 22 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.007 expected, 1.037 at worst, 0.662 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.020 expected, 1.080 at worst, 0.660 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.026 expected, 1.070 at worst, 0.653 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.530 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.076 expected, 1.080 at worst, 0.572 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.084 expected, 1.088 at worst, 0.576 of the fallback's time at worst
                                 // and 32 more
-                                Ok(&LEAVES[51])
-                            } else {
-                                // 13 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.002 expected, 1.019 at worst, 0.551 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.014 expected, 1.031 at worst, 0.557 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.023 expected, 1.065 at worst, 0.554 of the fallback's time at worst
-                                // and 33 more
-                                Ok(&LEAVES[52])
+                                Ok(2)
                             }
+                        } else if k <= 2560.0 {
+                            // 48 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.534 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.079 expected, 1.116 at worst, 0.571 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.129 expected, 1.178 at worst, 0.603 of the fallback's time at worst
+                            // and 33 more
+                            Ok(3)
                         } else {
-                            // 66 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.005 expected, 1.043 at worst, 0.538 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.018 expected, 1.067 at worst, 0.555 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.023 expected, 1.079 at worst, 0.543 of the fallback's time at worst
-                            // and 34 more
-                            Ok(&LEAVES[50])
+                            // 14 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.502 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.090 expected, 1.115 at worst, 0.542 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.162 expected, 1.202 at worst, 0.589 of the fallback's time at worst
+                            // and 31 more
+                            Ok(4)
                         }
-                    } else if arith_intensity <= 7.978383433838859 {
-                        if n <= 5056.0 {
-                            let k_times_n = needed(features::k_times_n(row), 13)?;
-                            if k_times_n <= 100687872.0 {
-                                // 12 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.009 expected, 1.020 at worst, 0.376 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.013 expected, 1.035 at worst, 0.373 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.016 expected, 1.084 at worst, 0.386 of the fallback's time at worst
-                                // and 34 more
-                                Ok(&LEAVES[53])
-                            } else {
-                                // 7 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.006 expected, 1.023 at worst, 0.309 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.011 expected, 1.037 at worst, 0.306 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.022 expected, 1.047 at worst, 0.317 of the fallback's time at worst
-                                // and 34 more
-                                Ok(&LEAVES[54])
-                            }
-                        } else if k <= 15456.0 {
-                            // 36 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.006 expected, 1.030 at worst, 0.359 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.008 expected, 1.046 at worst, 0.351 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.024 expected, 1.079 at worst, 0.379 of the fallback's time at worst
-                            // and 34 more
-                            Ok(&LEAVES[55])
-                        } else {
-                            // 29 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.004 expected, 1.026 at worst, 0.306 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.012 expected, 1.047 at worst, 0.307 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.015 expected, 1.054 at worst, 0.314 of the fallback's time at worst
-                            // and 34 more
-                            Ok(&LEAVES[56])
-                        }
-                    } else if k <= 14080.0 {
-                        if n <= 6088.0 {
-                            // 7 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.001 expected, 1.010 at worst, 0.379 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.027 expected, 1.044 at worst, 0.391 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.033 expected, 1.055 at worst, 0.394 of the fallback's time at worst
-                            // and 34 more
-                            Ok(&LEAVES[58])
-                        } else {
-                            // 4 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.294 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.019 expected, 1.038 at worst, 0.295 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.024 expected, 1.036 at worst, 0.299 of the fallback's time at worst
-                            // and 34 more
-                            Ok(&LEAVES[59])
-                        }
-                    } else {
-                        // 3 inputs
-                        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.003 expected, 1.008 at worst, 0.304 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.019 expected, 1.027 at worst, 0.306 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.011 expected, 1.023 at worst, 0.308 of the fallback's time at worst
-                        // and 34 more
-                        Ok(&LEAVES[57])
-                    }
-                } else {
-                    let k_times_n = needed(features::k_times_n(row), 13)?;
-                    if k_times_n <= 121230336.0 {
-                        if n <= 16920.0 {
-                            if n <= 12680.0 {
-                                if arith_intensity <= 7.9607976615718385 {
-                                    // 93 inputs
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.004 expected, 1.048 at worst, 0.691 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.022 expected, 1.090 at worst, 0.719 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.020 expected, 1.038 at worst, 0.624 of the fallback's time at worst
-                                    // and 33 more
-                                    Ok(&LEAVES[60])
-                                } else {
-                                    // 13 inputs
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.011 expected, 1.061 at worst, 0.455 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.018 expected, 1.055 at worst, 0.477 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.036 expected, 1.062 at worst, 0.478 of the fallback's time at worst
-                                    // and 34 more
-                                    Ok(&LEAVES[61])
-                                }
-                            } else if m <= 7.5 {
-                                // 60 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.001 expected, 1.060 at worst, 0.511 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown unknown expected, unknown at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown unknown expected, unknown at worst
-                                // and 34 more
-                                Ok(&LEAVES[62])
-                            } else {
-                                // 11 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.001 expected, 1.008 at worst, 0.450 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.018 expected, 1.039 at worst, 0.466 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.027 expected, 1.044 at worst, 0.462 of the fallback's time at worst
-                                // and 34 more
-                                Ok(&LEAVES[63])
-                            }
-                        } else if n <= 26960.0 {
-                            if arith_intensity <= 7.957455865688081 {
-                                // 74 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.006 expected, 1.051 at worst, 0.573 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.039 expected, 1.100 at worst, 0.621 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.053 expected, 1.193 at worst, 0.661 of the fallback's time at worst
-                                // and 34 more
-                                Ok(&LEAVES[64])
-                            } else {
-                                // 13 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.015 expected, 1.054 at worst, 0.424 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.025 expected, 1.067 at worst, 0.445 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.026 expected, 1.082 at worst, 0.423 of the fallback's time at worst
-                                // and 34 more
-                                Ok(&LEAVES[65])
-                            }
-                        } else {
-                            let k = number(row.k, 1)?;
-                            if k <= 1600.0 {
-                                // 7 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.003 expected, 1.021 at worst, 0.423 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.050 expected, 1.050 at worst, 0.393 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.041 expected, 1.072 at worst, 0.443 of the fallback's time at worst
-                                // and 34 more
-                                Ok(&LEAVES[66])
-                            } else {
-                                // 17 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.012 expected, 1.043 at worst, 0.379 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.021 expected, 1.108 at worst, 0.374 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.019 expected, 1.066 at worst, 0.375 of the fallback's time at worst
-                                // and 34 more
-                                Ok(&LEAVES[67])
-                            }
-                        }
-                    } else {
+                    } else if k <= 1472.0 {
                         let m_times_n = needed(features::m_times_n(row), 12)?;
-                        if m_times_n <= 54784.0 {
-                            if n <= 12712.0 {
-                                if n <= 10456.0 {
-                                    // 16 inputs
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.004 expected, 1.023 at worst, 0.287 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.007 expected, 1.050 at worst, 0.286 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown unknown expected, unknown at worst
-                                    // and 34 more
-                                    Ok(&LEAVES[68])
-                                } else {
-                                    // 17 inputs
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.007 expected, 1.023 at worst, 0.279 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.014 expected, 1.044 at worst, 0.282 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.021 expected, 1.050 at worst, 0.281 of the fallback's time at worst
-                                    // and 34 more
-                                    Ok(&LEAVES[69])
-                                }
-                            } else if n <= 16768.0 {
-                                // 25 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.005 expected, 1.043 at worst, 0.279 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.019 expected, 1.052 at worst, 0.283 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.019 expected, 1.046 at worst, 0.281 of the fallback's time at worst
-                                // and 34 more
-                                Ok(&LEAVES[70])
-                            } else {
-                                // 47 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.005 expected, 1.036 at worst, 0.293 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.009 expected, 1.040 at worst, 0.291 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown unknown expected, unknown at worst
-                                // and 34 more
-                                Ok(&LEAVES[71])
-                            }
-                        } else if n <= 16600.0 {
-                            if n <= 10536.0 {
+                        if m_times_n <= 11008.0 {
+                            if k <= 1144.0 {
                                 // 4 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.291 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.031 expected, 1.049 at worst, 0.302 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.034 expected, 1.042 at worst, 0.304 of the fallback's time at worst
-                                // and 34 more
-                                Ok(&LEAVES[72])
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.545 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.041 expected, 1.052 at worst, 0.565 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.066 expected, 1.084 at worst, 0.591 of the fallback's time at worst
+                                // and 30 more
+                                Ok(5)
                             } else {
-                                // 27 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.003 expected, 1.024 at worst, 0.280 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.015 expected, 1.030 at worst, 0.286 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.027 expected, 1.062 at worst, 0.281 of the fallback's time at worst
-                                // and 34 more
-                                Ok(&LEAVES[73])
+                                // 9 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.561 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.064 expected, 1.085 at worst, 0.599 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.082 expected, 1.100 at worst, 0.613 of the fallback's time at worst
+                                // and 31 more
+                                Ok(6)
                             }
-                        } else if n <= 25216.0 {
-                            // 22 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.004 expected, 1.040 at worst, 0.285 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.024 expected, 1.065 at worst, 0.299 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.026 expected, 1.044 at worst, 0.291 of the fallback's time at worst
-                            // and 34 more
-                            Ok(&LEAVES[74])
                         } else {
-                            // 26 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.005 expected, 1.037 at worst, 0.314 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.015 expected, 1.053 at worst, 0.321 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.024 expected, 1.076 at worst, 0.324 of the fallback's time at worst
-                            // and 34 more
-                            Ok(&LEAVES[75])
-                        }
-                    }
-                }
-            } else if n <= 8040.0 {
-                let m_times_k = needed(features::m_times_k(row), 11)?;
-                if m_times_k <= 191480.0 {
-                    if m_times_k <= 116968.0 {
-                        let k = number(row.k, 1)?;
-                        if k <= 2704.0 {
-                            // 17 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.003 expected, 1.028 at worst, 0.751 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.020 expected, 1.047 at worst, 0.763 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.033 expected, 1.070 at worst, 0.782 of the fallback's time at worst
-                            // and 28 more
-                            Ok(&LEAVES[78])
-                        } else {
-                            // 7 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.005 expected, 1.022 at worst, 0.610 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.026 expected, 1.061 at worst, 0.603 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=64_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.086 expected, 1.109 at worst, 0.641 of the fallback's time at worst
-                            // and 33 more
-                            Ok(&LEAVES[79])
-                        }
-                    } else {
-                        // 4 inputs
-                        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.005 expected, 1.019 at worst, 0.412 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.026 expected, 1.077 at worst, 0.444 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=32_BLOCK-N=64_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown unknown expected, unknown at worst
-                        // and 34 more
-                        Ok(&LEAVES[77])
-                    }
-                } else {
-                    // 3 inputs
-                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.083 expected, 1.205 at worst, 0.389 of the fallback's time at worst
-                    // type=cuda_BLOCK-M=32_BLOCK-N=64_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown unknown expected, unknown at worst
-                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.155 expected, 1.341 at worst, 0.433 of the fallback's time at worst
-                    // and 34 more
-                    Ok(&LEAVES[76])
-                }
-            } else if n <= 16960.0 {
-                let k = number(row.k, 1)?;
-                if k <= 10112.0 {
-                    let m_times_n = needed(features::m_times_n(row), 12)?;
-                    if m_times_n <= 157696.0 {
-                        let mat1_dtype = needed(row.mat1_dtype, 7)?.known()?;
-                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                            // 4 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.001 expected, 1.004 at worst, 0.445 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.016 expected, 1.048 at worst, 0.446 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.026 expected, 1.049 at worst, 0.459 of the fallback's time at worst
-                            // and 34 more
-                            Ok(&LEAVES[81])
-                        } else {
-                            // 6 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.005 expected, 1.018 at worst, 0.643 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.024 expected, 1.055 at worst, 0.636 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.058 expected, 1.134 at worst, 0.639 of the fallback's time at worst
-                            // and 33 more
-                            Ok(&LEAVES[80])
+                            let k_times_n = needed(features::k_times_n(row), 13)?;
+                            if k_times_n <= 3863552.0 {
+                                // 4 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.529 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.091 expected, 1.102 at worst, 0.583 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.093 expected, 1.109 at worst, 0.580 of the fallback's time at worst
+                                // and 32 more
+                                Ok(7)
+                            } else {
+                                // 5 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.543 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.071 expected, 1.089 at worst, 0.578 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.080 expected, 1.098 at worst, 0.585 of the fallback's time at worst
+                                // and 30 more
+                                Ok(8)
+                            }
                         }
                     } else {
                         let ctz_k = needed(features::ctz_k(row), 31)?;
-                        if ctz_k <= 7.5 {
+                        if ctz_k <= 6.0 {
                             // 4 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.014 expected, 1.033 at worst, 0.563 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.018 expected, 1.061 at worst, 0.572 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.024 expected, 1.054 at worst, 0.565 of the fallback's time at worst
-                            // and 33 more
-                            Ok(&LEAVES[82])
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.013 at worst, 0.544 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.015 expected, 1.034 at worst, 0.563 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.037 expected, 1.074 at worst, 0.584 of the fallback's time at worst
+                            // and 34 more
+                            Ok(9)
+                        } else if k <= 2624.0 {
+                            // 36 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.545 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.034 expected, 1.055 at worst, 0.553 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.083 expected, 1.139 at worst, 0.589 of the fallback's time at worst
+                            // and 37 more
+                            Ok(10)
                         } else {
-                            // 5 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.568 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.028 expected, 1.042 at worst, 0.591 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.034 expected, 1.077 at worst, 0.595 of the fallback's time at worst
-                            // and 33 more
-                            Ok(&LEAVES[83])
+                            // 22 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.498 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.052 expected, 1.073 at worst, 0.524 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.090 expected, 1.125 at worst, 0.549 of the fallback's time at worst
+                            // and 41 more
+                            Ok(11)
                         }
                     }
-                } else if n <= 10624.0 {
-                    // 4 inputs
-                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.003 expected, 1.010 at worst, 0.329 of the fallback's time at worst
-                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.009 expected, 1.034 at worst, 0.328 of the fallback's time at worst
-                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.115 expected, 1.251 at worst, 0.348 of the fallback's time at worst
-                    // and 34 more
-                    Ok(&LEAVES[84])
-                } else if n <= 15936.0 {
-                    // 5 inputs
-                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.266 of the fallback's time at worst
-                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.016 expected, 1.026 at worst, 0.270 of the fallback's time at worst
-                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.042 expected, 1.085 at worst, 0.281 of the fallback's time at worst
-                    // and 34 more
-                    Ok(&LEAVES[85])
-                } else {
-                    // 3 inputs
-                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.013 expected, 1.026 at worst, 0.253 of the fallback's time at worst
-                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.019 expected, 1.021 at worst, 0.252 of the fallback's time at worst
-                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.005 expected, 1.015 at worst, 0.247 of the fallback's time at worst
-                    // and 34 more
-                    Ok(&LEAVES[86])
-                }
-            } else {
-                let m_times_n = needed(features::m_times_n(row), 12)?;
-                if m_times_n <= 326080.0 {
-                    if n <= 19200.0 {
-                        let k = number(row.k, 1)?;
-                        if k <= 14696.0 {
-                            // 6 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.004 expected, 1.019 at worst, 0.572 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.014 expected, 1.039 at worst, 0.589 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: slowdown 1.117 expected, 1.143 at worst, 0.551 of the fallback's time at worst
-                            // and 34 more
-                            Ok(&LEAVES[89])
+                } else if n <= 2104.0 {
+                    if k <= 5232.0 {
+                        let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
+                            if k <= 4672.0 {
+                                // 17 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.519 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.145 expected, 1.181 at worst, 0.595 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.214 expected, 1.243 at worst, 0.638 of the fallback's time at worst
+                                // and 34 more
+                                Ok(14)
+                            } else {
+                                // 4 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.474 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.156 expected, 1.167 at worst, 0.542 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.192 expected, 1.206 at worst, 0.565 of the fallback's time at worst
+                                // and 36 more
+                                Ok(15)
+                            }
+                        } else if n <= 1528.0 {
+                            // 14 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.510 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.166 expected, 1.185 at worst, 0.601 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.256 expected, 1.316 at worst, 0.665 of the fallback's time at worst
+                            // and 29 more
+                            Ok(12)
                         } else {
-                            // 2 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.238 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.049 expected, 1.075 at worst, 0.256 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: slowdown unknown expected, unknown at worst
+                            // 11 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.480 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.147 expected, 1.174 at worst, 0.539 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.233 expected, 1.275 at worst, 0.573 of the fallback's time at worst
                             // and 34 more
-                            Ok(&LEAVES[90])
+                            Ok(13)
+                        }
+                    } else if k <= 14272.0 {
+                        if k <= 7824.0 {
+                            // 25 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.516 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.207 expected, 1.233 at worst, 0.628 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.256 expected, 1.333 at worst, 0.686 of the fallback's time at worst
+                            // and 33 more
+                            Ok(17)
+                        } else {
+                            // 34 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.480 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.250 expected, 1.377 at worst, 0.639 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.288 expected, 1.352 at worst, 0.636 of the fallback's time at worst
+                            // and 37 more
+                            Ok(18)
                         }
                     } else {
-                        // 15 inputs
-                        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.001 expected, 1.020 at worst, 0.507 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.014 expected, 1.024 at worst, 0.519 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: slowdown 1.028 expected, 1.028 at worst, 0.521 of the fallback's time at worst
-                        // and 34 more
-                        Ok(&LEAVES[88])
+                        // 3 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.463 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.232 expected, 1.260 at worst, 0.583 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.325 expected, 1.357 at worst, 0.628 of the fallback's time at worst
+                        // and 37 more
+                        Ok(16)
                     }
+                } else if k <= 6992.0 {
+                    if k <= 4800.0 {
+                        let m_times_n = needed(features::m_times_n(row), 12)?;
+                        if m_times_n <= 25664.0 {
+                            // 22 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.469 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.089 expected, 1.118 at worst, 0.510 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.140 expected, 1.183 at worst, 0.537 of the fallback's time at worst
+                            // and 42 more
+                            Ok(19)
+                        } else {
+                            // 4 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.414 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.068 expected, 1.082 at worst, 0.434 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.099 expected, 1.180 at worst, 0.458 of the fallback's time at worst
+                            // and 42 more
+                            Ok(20)
+                        }
+                    } else {
+                        let k_times_n = needed(features::k_times_n(row), 13)?;
+                        if k_times_n <= 21991424.0 {
+                            // 16 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.445 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.130 expected, 1.169 at worst, 0.489 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.130 expected, 1.166 at worst, 0.495 of the fallback's time at worst
+                            // and 42 more
+                            Ok(21)
+                        } else {
+                            // 4 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.339 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.092 expected, 1.127 at worst, 0.363 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.128 expected, 1.146 at worst, 0.378 of the fallback's time at worst
+                            // and 43 more
+                            Ok(22)
+                        }
+                    }
+                } else if n <= 3208.0 {
+                    if k <= 10688.0 {
+                        // 32 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.411 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.083 expected, 1.144 at worst, 0.453 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.153 expected, 1.234 at worst, 0.475 of the fallback's time at worst
+                        // and 41 more
+                        Ok(23)
+                    } else {
+                        // 8 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.364 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.054 expected, 1.074 at worst, 0.383 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.121 expected, 1.163 at worst, 0.405 of the fallback's time at worst
+                        // and 42 more
+                        Ok(24)
+                    }
+                } else if n <= 3904.0 {
+                    // 16 inputs
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.303 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.096 expected, 1.139 at worst, 0.336 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.118 expected, 1.170 at worst, 0.332 of the fallback's time at worst
+                    // and 44 more
+                    Ok(25)
                 } else {
                     // 5 inputs
-                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.016 expected, 1.035 at worst, 0.549 of the fallback's time at worst
-                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.017 expected, 1.031 at worst, 0.547 of the fallback's time at worst
-                    // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: slowdown 1.040 expected, 1.118 at worst, 0.531 of the fallback's time at worst
-                    // and 34 more
-                    Ok(&LEAVES[87])
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.279 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.069 expected, 1.087 at worst, 0.295 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.102 expected, 1.114 at worst, 0.308 of the fallback's time at worst
+                    // and 45 more
+                    Ok(26)
                 }
+            } else if n <= 2112.0 {
+                if k <= 32320.0 {
+                    if k <= 25728.0 {
+                        let m_times_n = needed(features::m_times_n(row), 12)?;
+                        if m_times_n <= 1168.0 {
+                            // 3 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.014 at worst, 0.443 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.082 expected, 1.187 at worst, 0.526 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.118 expected, 1.209 at worst, 0.536 of the fallback's time at worst
+                            // and 34 more
+                            Ok(28)
+                        } else if k <= 21584.0 {
+                            // 20 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.459 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.179 expected, 1.256 at worst, 0.542 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.182 expected, 1.293 at worst, 0.534 of the fallback's time at worst
+                            // and 35 more
+                            Ok(29)
+                        } else {
+                            // 20 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.416 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.131 expected, 1.286 at worst, 0.475 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.132 expected, 1.268 at worst, 0.494 of the fallback's time at worst
+                            // and 36 more
+                            Ok(30)
+                        }
+                    } else {
+                        let ctz_k = needed(features::ctz_k(row), 31)?;
+                        if ctz_k <= 6.5 {
+                            let k_times_n = needed(features::k_times_n(row), 13)?;
+                            if k_times_n <= 41748480.0 {
+                                // 3 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.376 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.122 expected, 1.180 at worst, 0.408 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.127 expected, 1.226 at worst, 0.411 of the fallback's time at worst
+                                // and 36 more
+                                Ok(31)
+                            } else {
+                                // 3 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.329 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.142 expected, 1.165 at worst, 0.383 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.163 expected, 1.172 at worst, 0.386 of the fallback's time at worst
+                                // and 38 more
+                                Ok(32)
+                            }
+                        } else if n <= 1512.0 {
+                            // 8 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.007 expected, 1.054 at worst, 0.414 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.024 expected, 1.051 at worst, 0.422 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.033 expected, 1.078 at worst, 0.422 of the fallback's time at worst
+                            // and 37 more
+                            Ok(33)
+                        } else {
+                            // 3 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.320 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.051 expected, 1.089 at worst, 0.331 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.101 expected, 1.144 at worst, 0.359 of the fallback's time at worst
+                            // and 38 more
+                            Ok(34)
+                        }
+                    }
+                } else {
+                    // 4 inputs
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.036 expected, 1.075 at worst, 0.339 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.020 expected, 1.078 at worst, 0.324 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.037 expected, 1.078 at worst, 0.336 of the fallback's time at worst
+                    // and 38 more
+                    Ok(27)
+                }
+            } else if n <= 2752.0 {
+                if k <= 25600.0 {
+                    if k <= 20672.0 {
+                        let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
+                            // 10 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.330 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.035 expected, 1.074 at worst, 0.336 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.164 expected, 1.206 at worst, 0.374 of the fallback's time at worst
+                            // and 43 more
+                            Ok(36)
+                        } else {
+                            // 5 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.366 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.035 expected, 1.064 at worst, 0.389 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.085 expected, 1.139 at worst, 0.397 of the fallback's time at worst
+                            // and 42 more
+                            Ok(35)
+                        }
+                    } else {
+                        let k_times_n = needed(features::k_times_n(row), 13)?;
+                        if k_times_n <= 54607872.0 {
+                            // 5 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.001 at worst, 0.327 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.010 expected, 1.023 at worst, 0.331 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.042 expected, 1.063 at worst, 0.336 of the fallback's time at worst
+                            // and 43 more
+                            Ok(37)
+                        } else {
+                            // 3 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.304 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.025 expected, 1.037 at worst, 0.315 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.053 expected, 1.075 at worst, 0.320 of the fallback's time at worst
+                            // and 43 more
+                            Ok(38)
+                        }
+                    }
+                } else if n <= 2240.0 {
+                    // 3 inputs
+                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.003 expected, 1.010 at worst, 0.313 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.014 expected, 1.029 at worst, 0.317 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.101 expected, 1.134 at worst, 0.334 of the fallback's time at worst
+                    // and 43 more
+                    Ok(39)
+                } else {
+                    let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                    if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
+                        // 4 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.005 at worst, 0.278 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.015 expected, 1.049 at worst, 0.286 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.058 expected, 1.089 at worst, 0.285 of the fallback's time at worst
+                        // and 45 more
+                        Ok(41)
+                    } else {
+                        // 3 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.000 expected, 1.001 at worst, 0.279 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.015 expected, 1.024 at worst, 0.283 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.012 expected, 1.017 at worst, 0.284 of the fallback's time at worst
+                        // and 44 more
+                        Ok(40)
+                    }
+                }
+            } else {
+                let ctz_k = needed(features::ctz_k(row), 31)?;
+                if ctz_k <= 6.5 {
+                    if k <= 15960.0 {
+                        // 3 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.273 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.125 expected, 1.135 at worst, 0.309 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.127 expected, 1.160 at worst, 0.306 of the fallback's time at worst
+                        // and 45 more
+                        Ok(42)
+                    } else {
+                        // 4 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.291 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.085 expected, 1.106 at worst, 0.321 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.143 expected, 1.203 at worst, 0.332 of the fallback's time at worst
+                        // and 45 more
+                        Ok(43)
+                    }
+                } else {
+                    let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                    if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
+                        if n <= 3648.0 {
+                            // 7 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.271 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.061 expected, 1.087 at worst, 0.288 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.126 expected, 1.165 at worst, 0.309 of the fallback's time at worst
+                            // and 45 more
+                            Ok(46)
+                        } else {
+                            // 3 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.234 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.068 expected, 1.101 at worst, 0.258 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.087 expected, 1.131 at worst, 0.265 of the fallback's time at worst
+                            // and 45 more
+                            Ok(47)
+                        }
+                    } else if n <= 3264.0 {
+                        // 4 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.002 at worst, 0.277 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.016 expected, 1.028 at worst, 0.285 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.105 expected, 1.148 at worst, 0.305 of the fallback's time at worst
+                        // and 45 more
+                        Ok(44)
+                    } else {
+                        // 12 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.267 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.048 expected, 1.085 at worst, 0.287 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.106 expected, 1.144 at worst, 0.304 of the fallback's time at worst
+                        // and 45 more
+                        Ok(45)
+                    }
+                }
+            }
+        } else if n <= 8496.0 {
+            let k_times_n = needed(features::k_times_n(row), 13)?;
+            if k_times_n <= 56401920.0 {
+                if n <= 6208.0 {
+                    let k = number(row.k().float(), 1)?;
+                    if k <= 5568.0 {
+                        if k_times_n <= 9109504.0 {
+                            let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                            if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
+                                // 8 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.518 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.023 expected, 1.041 at worst, 0.530 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.038 expected, 1.065 at worst, 0.526 of the fallback's time at worst
+                                // and 39 more
+                                Ok(49)
+                            } else {
+                                // 13 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.015 at worst, 0.540 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.030 expected, 1.066 at worst, 0.547 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.043 expected, 1.084 at worst, 0.570 of the fallback's time at worst
+                                // and 36 more
+                                Ok(48)
+                            }
+                        } else {
+                            let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                            if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
+                                // 23 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.444 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.046 expected, 1.090 at worst, 0.477 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.049 expected, 1.078 at worst, 0.462 of the fallback's time at worst
+                                // and 43 more
+                                Ok(51)
+                            } else {
+                                // 16 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.438 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.049 expected, 1.077 at worst, 0.450 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.093 expected, 1.183 at worst, 0.466 of the fallback's time at worst
+                                // and 42 more
+                                Ok(50)
+                            }
+                        }
+                    } else {
+                        let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
+                            let m_times_n = needed(features::m_times_n(row), 12)?;
+                            if m_times_n <= 36352.0 {
+                                // 11 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.321 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.056 expected, 1.074 at worst, 0.341 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.068 expected, 1.085 at worst, 0.343 of the fallback's time at worst
+                                // and 45 more
+                                Ok(54)
+                            } else {
+                                // 3 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.312 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.049 expected, 1.058 at worst, 0.330 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.050 expected, 1.055 at worst, 0.327 of the fallback's time at worst
+                                // and 45 more
+                                Ok(55)
+                            }
+                        } else if k <= 10048.0 {
+                            // 6 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.318 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.049 expected, 1.069 at worst, 0.329 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.090 expected, 1.151 at worst, 0.361 of the fallback's time at worst
+                            // and 44 more
+                            Ok(52)
+                        } else {
+                            // 4 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.002 expected, 1.010 at worst, 0.301 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.044 expected, 1.058 at worst, 0.309 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.032 expected, 1.106 at worst, 0.316 of the fallback's time at worst
+                            // and 44 more
+                            Ok(53)
+                        }
+                    }
+                } else {
+                    let arith_intensity = needed(features::arith_intensity(row), 14)?;
+                    if arith_intensity <= 7.978166427267766 {
+                        let k = number(row.k().float(), 1)?;
+                        if k <= 2672.0 {
+                            if k <= 1600.0 {
+                                // 15 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.015 at worst, 0.510 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.025 expected, 1.052 at worst, 0.536 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.043 expected, 1.084 at worst, 0.537 of the fallback's time at worst
+                                // and 42 more
+                                Ok(57)
+                            } else {
+                                // 12 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.414 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.031 expected, 1.048 at worst, 0.424 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.049 expected, 1.070 at worst, 0.435 of the fallback's time at worst
+                                // and 43 more
+                                Ok(58)
+                            }
+                        } else if k <= 2904.0 {
+                            // 3 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.002 expected, 1.004 at worst, 0.407 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.405 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.035 expected, 1.038 at worst, 0.418 of the fallback's time at worst
+                            // and 44 more
+                            Ok(59)
+                        } else {
+                            // 28 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.014 at worst, 0.350 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.022 expected, 1.046 at worst, 0.366 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.028 expected, 1.062 at worst, 0.360 of the fallback's time at worst
+                            // and 45 more
+                            Ok(60)
+                        }
+                    } else {
+                        // 1 input
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.288 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.011 expected, 1.011 at worst, 0.291 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.039 expected, 1.039 at worst, 0.300 of the fallback's time at worst
+                        // and 44 more
+                        Ok(56)
+                    }
+                }
+            } else if n <= 6528.0 {
+                if n <= 5056.0 {
+                    let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                    if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
+                        // 6 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.006 expected, 1.030 at worst, 0.271 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.042 expected, 1.121 at worst, 0.304 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.041 expected, 1.141 at worst, 0.310 of the fallback's time at worst
+                        // and 46 more
+                        Ok(61)
+                    } else {
+                        let k = number(row.k().float(), 1)?;
+                        if k <= 19376.0 {
+                            // 4 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.009 expected, 1.023 at worst, 0.281 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.049 expected, 1.106 at worst, 0.291 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.032 expected, 1.067 at worst, 0.288 of the fallback's time at worst
+                            // and 46 more
+                            Ok(62)
+                        } else {
+                            // 5 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.010 expected, 1.045 at worst, 0.269 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.015 expected, 1.027 at worst, 0.270 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.052 expected, 1.149 at worst, 0.282 of the fallback's time at worst
+                            // and 46 more
+                            Ok(63)
+                        }
+                    }
+                } else {
+                    let ctz_k = needed(features::ctz_k(row), 31)?;
+                    if ctz_k <= 5.5 {
+                        let k = number(row.k().float(), 1)?;
+                        if k <= 16096.0 {
+                            // 3 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.273 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.027 expected, 1.038 at worst, 0.284 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.052 expected, 1.081 at worst, 0.296 of the fallback's time at worst
+                            // and 46 more
+                            Ok(64)
+                        } else {
+                            // 3 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.008 expected, 1.020 at worst, 0.253 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.010 at worst, 0.254 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.049 expected, 1.068 at worst, 0.270 of the fallback's time at worst
+                            // and 46 more
+                            Ok(65)
+                        }
+                    } else {
+                        let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
+                            // 17 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.002 expected, 1.014 at worst, 0.249 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.030 expected, 1.056 at worst, 0.263 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.031 expected, 1.053 at worst, 0.258 of the fallback's time at worst
+                            // and 46 more
+                            Ok(67)
+                        } else {
+                            // 10 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.011 expected, 1.058 at worst, 0.274 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.018 expected, 1.067 at worst, 0.277 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.047 expected, 1.079 at worst, 0.285 of the fallback's time at worst
+                            // and 46 more
+                            Ok(66)
+                        }
+                    }
+                }
+            } else {
+                let ctz_k = needed(features::ctz_k(row), 31)?;
+                if ctz_k <= 6.5 {
+                    let k = number(row.k().float(), 1)?;
+                    if k <= 15440.0 {
+                        // 4 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.275 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.023 expected, 1.050 at worst, 0.282 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.036 expected, 1.041 at worst, 0.286 of the fallback's time at worst
+                        // and 46 more
+                        Ok(68)
+                    } else {
+                        // 3 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.002 at worst, 0.259 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.020 expected, 1.041 at worst, 0.269 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.026 expected, 1.027 at worst, 0.265 of the fallback's time at worst
+                        // and 46 more
+                        Ok(69)
+                    }
+                } else {
+                    let k = number(row.k().float(), 1)?;
+                    if k <= 18624.0 {
+                        if n <= 7528.0 {
+                            // 11 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.013 at worst, 0.264 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.010 expected, 1.045 at worst, 0.275 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.020 expected, 1.056 at worst, 0.264 of the fallback's time at worst
+                            // and 46 more
+                            Ok(70)
+                        } else {
+                            // 10 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.006 at worst, 0.266 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.011 expected, 1.019 at worst, 0.267 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.017 expected, 1.028 at worst, 0.274 of the fallback's time at worst
+                            // and 46 more
+                            Ok(71)
+                        }
+                    } else if n <= 7360.0 {
+                        // 5 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.007 expected, 1.020 at worst, 0.239 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.010 expected, 1.032 at worst, 0.237 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.014 expected, 1.029 at worst, 0.241 of the fallback's time at worst
+                        // and 46 more
+                        Ok(72)
+                    } else {
+                        // 6 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.234 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.018 expected, 1.028 at worst, 0.240 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.019 expected, 1.030 at worst, 0.240 of the fallback's time at worst
+                        // and 46 more
+                        Ok(73)
+                    }
+                }
+            }
+        } else if n <= 16984.0 {
+            let k_times_n = needed(features::k_times_n(row), 13)?;
+            if k_times_n <= 91783168.0 {
+                if n <= 10560.0 {
+                    if k_times_n <= 24261504.0 {
+                        let mat2_dtype = needed(row.mat2_dtype(), 8)?.known()?;
+                        if mat2_dtype == context::Mat2Dtype::TorchUint8 {
+                            // 6 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.500 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.084 expected, 1.119 at worst, 0.542 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.072 expected, 1.096 at worst, 0.543 of the fallback's time at worst
+                            // and 43 more
+                            Ok(75)
+                        } else {
+                            // 12 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.023 at worst, 0.457 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.012 expected, 1.045 at worst, 0.469 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.057 expected, 1.098 at worst, 0.492 of the fallback's time at worst
+                            // and 43 more
+                            Ok(74)
+                        }
+                    } else {
+                        let ctz_k = needed(features::ctz_k(row), 31)?;
+                        if ctz_k <= 6.0 {
+                            // 9 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.012 at worst, 0.347 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.025 expected, 1.109 at worst, 0.385 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.067 expected, 1.129 at worst, 0.390 of the fallback's time at worst
+                            // and 45 more
+                            Ok(76)
+                        } else {
+                            // 25 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.021 at worst, 0.322 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.033 expected, 1.069 at worst, 0.333 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.050 expected, 1.094 at worst, 0.331 of the fallback's time at worst
+                            // and 46 more
+                            Ok(77)
+                        }
+                    }
+                } else if n <= 13184.0 {
+                    let k = number(row.k().float(), 1)?;
+                    if k <= 3320.0 {
+                        // 32 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.045 at worst, 0.439 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.040 expected, 1.148 at worst, 0.480 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.063 expected, 1.114 at worst, 0.481 of the fallback's time at worst
+                        // and 43 more
+                        Ok(78)
+                    } else {
+                        // 19 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.040 at worst, 0.306 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.043 expected, 1.126 at worst, 0.308 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.076 expected, 1.160 at worst, 0.320 of the fallback's time at worst
+                        // and 46 more
+                        Ok(79)
+                    }
+                } else {
+                    let ctz_k = needed(features::ctz_k(row), 31)?;
+                    if ctz_k <= 6.5 {
+                        // 9 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.006 expected, 1.029 at worst, 0.373 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.054 expected, 1.161 at worst, 0.363 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.036 expected, 1.069 at worst, 0.383 of the fallback's time at worst
+                        // and 45 more
+                        Ok(80)
+                    } else {
+                        // 45 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.045 at worst, 0.365 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.030 expected, 1.095 at worst, 0.393 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.066 expected, 1.149 at worst, 0.395 of the fallback's time at worst
+                        // and 45 more
+                        Ok(81)
+                    }
+                }
+            } else if n <= 12712.0 {
+                if n <= 10560.0 {
+                    let mat2_dtype = needed(row.mat2_dtype(), 8)?.known()?;
+                    if mat2_dtype == context::Mat2Dtype::TorchUint8 {
+                        // 7 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.022 expected, 1.068 at worst, 0.254 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.049 expected, 1.128 at worst, 0.286 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.053 expected, 1.128 at worst, 0.276 of the fallback's time at worst
+                        // and 46 more
+                        Ok(83)
+                    } else {
+                        // 20 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.004 expected, 1.021 at worst, 0.266 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.037 expected, 1.099 at worst, 0.279 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.043 expected, 1.098 at worst, 0.284 of the fallback's time at worst
+                        // and 46 more
+                        Ok(82)
+                    }
+                } else {
+                    let m_times_k = needed(features::m_times_k(row), 11)?;
+                    if m_times_k <= 35456.0 {
+                        // 16 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.023 at worst, 0.247 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.018 expected, 1.077 at worst, 0.252 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.021 expected, 1.123 at worst, 0.270 of the fallback's time at worst
+                        // and 46 more
+                        Ok(84)
+                    } else {
+                        // 13 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.012 at worst, 0.237 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.019 expected, 1.046 at worst, 0.244 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.019 expected, 1.041 at worst, 0.244 of the fallback's time at worst
+                        // and 46 more
+                        Ok(85)
+                    }
+                }
+            } else {
+                let ctz_k = needed(features::ctz_k(row), 31)?;
+                if ctz_k <= 6.5 {
+                    if n <= 15144.0 {
+                        // 7 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.009 expected, 1.026 at worst, 0.254 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.009 expected, 1.041 at worst, 0.251 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown unknown expected, unknown at worst
+                        // and 46 more
+                        Ok(86)
+                    } else {
+                        // 4 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.246 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.042 expected, 1.057 at worst, 0.256 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.068 expected, 1.092 at worst, 0.263 of the fallback's time at worst
+                        // and 46 more
+                        Ok(87)
+                    }
+                } else {
+                    let k = number(row.k().float(), 1)?;
+                    if k <= 16768.0 {
+                        // 27 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.008 expected, 1.046 at worst, 0.245 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.020 expected, 1.066 at worst, 0.251 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.021 expected, 1.060 at worst, 0.250 of the fallback's time at worst
+                        // and 46 more
+                        Ok(88)
+                    } else {
+                        // 18 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.009 expected, 1.040 at worst, 0.239 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.010 expected, 1.035 at worst, 0.238 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.025 expected, 1.055 at worst, 0.238 of the fallback's time at worst
+                        // and 46 more
+                        Ok(89)
+                    }
+                }
+            }
+        } else {
+            let k = number(row.k().float(), 1)?;
+            if k <= 9152.0 {
+                if n <= 21184.0 {
+                    if k <= 2096.0 {
+                        if k <= 1544.0 {
+                            // 13 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.071 at worst, 0.414 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.030 expected, 1.056 at worst, 0.420 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.039 expected, 1.058 at worst, 0.420 of the fallback's time at worst
+                            // and 44 more
+                            Ok(90)
+                        } else {
+                            // 9 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.031 at worst, 0.351 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.006 expected, 1.016 at worst, 0.340 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.023 expected, 1.043 at worst, 0.352 of the fallback's time at worst
+                            // and 45 more
+                            Ok(91)
+                        }
+                    } else {
+                        let k_times_n = needed(features::k_times_n(row), 13)?;
+                        if k_times_n <= 121579520.0 {
+                            // 26 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.019 at worst, 0.299 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.054 expected, 1.104 at worst, 0.310 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.061 expected, 1.124 at worst, 0.328 of the fallback's time at worst
+                            // and 46 more
+                            Ok(92)
+                        } else {
+                            // 7 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.002 expected, 1.012 at worst, 0.255 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.047 expected, 1.116 at worst, 0.252 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.082 expected, 1.124 at worst, 0.258 of the fallback's time at worst
+                            // and 46 more
+                            Ok(93)
+                        }
+                    }
+                } else if n <= 25408.0 {
+                    if k <= 1600.0 {
+                        // 9 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.020 expected, 1.040 at worst, 0.370 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.008 expected, 1.068 at worst, 0.395 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.032 expected, 1.062 at worst, 0.393 of the fallback's time at worst
+                        // and 45 more
+                        Ok(94)
+                    } else {
+                        // 27 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.004 expected, 1.029 at worst, 0.301 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.023 expected, 1.067 at worst, 0.306 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.052 expected, 1.108 at worst, 0.312 of the fallback's time at worst
+                        // and 46 more
+                        Ok(95)
+                    }
+                } else if k <= 1600.0 {
+                    // 7 inputs
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.289 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.059 expected, 1.090 at worst, 0.311 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.070 expected, 1.089 at worst, 0.314 of the fallback's time at worst
+                    // and 46 more
+                    Ok(96)
+                } else {
+                    // 51 inputs
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.009 expected, 1.081 at worst, 0.279 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.027 expected, 1.095 at worst, 0.277 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.037 expected, 1.155 at worst, 0.288 of the fallback's time at worst
+                    // and 46 more
+                    Ok(97)
+                }
+            } else if n <= 21384.0 {
+                let k_times_n = needed(features::k_times_n(row), 13)?;
+                if k_times_n <= 214243328.0 {
+                    if m <= 3.0 {
+                        // 2 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.224 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.025 expected, 1.032 at worst, 0.228 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.031 expected, 1.040 at worst, 0.233 of the fallback's time at worst
+                        // and 46 more
+                        Ok(98)
+                    } else {
+                        // 4 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.220 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.040 expected, 1.052 at worst, 0.228 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.047 expected, 1.055 at worst, 0.232 of the fallback's time at worst
+                        // and 46 more
+                        Ok(99)
+                    }
+                } else {
+                    let ctz_k = needed(features::ctz_k(row), 31)?;
+                    if ctz_k <= 6.0 {
+                        // 5 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.238 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.032 expected, 1.070 at worst, 0.246 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown unknown expected, unknown at worst
+                        // and 46 more
+                        Ok(100)
+                    } else {
+                        // 14 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.015 expected, 1.059 at worst, 0.236 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.020 expected, 1.039 at worst, 0.238 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.021 expected, 1.055 at worst, 0.235 of the fallback's time at worst
+                        // and 46 more
+                        Ok(101)
+                    }
+                }
+            } else if n <= 25344.0 {
+                if m <= 6.5 {
+                    // 7 inputs
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.010 expected, 1.040 at worst, 0.233 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.017 expected, 1.039 at worst, 0.237 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.017 expected, 1.047 at worst, 0.235 of the fallback's time at worst
+                    // and 46 more
+                    Ok(102)
+                } else {
+                    // 4 inputs
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.004 expected, 1.013 at worst, 0.248 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.011 at worst, 0.248 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.012 expected, 1.022 at worst, 0.250 of the fallback's time at worst
+                    // and 46 more
+                    Ok(103)
+                }
+            } else if m <= 6.0 {
+                // 14 inputs
+                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.004 expected, 1.021 at worst, 0.233 of the fallback's time at worst
+                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.023 expected, 1.067 at worst, 0.240 of the fallback's time at worst
+                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.042 expected, 1.131 at worst, 0.259 of the fallback's time at worst
+                // and 46 more
+                Ok(104)
+            } else {
+                // 4 inputs
+                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.006 at worst, 0.245 of the fallback's time at worst
+                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.023 expected, 1.035 at worst, 0.249 of the fallback's time at worst
+                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.035 expected, 1.081 at worst, 0.265 of the fallback's time at worst
+                // and 46 more
+                Ok(105)
             }
         }
     } else {
         let tiles_16x64 = needed(features::tiles_16x64(row), 33)?;
-        if tiles_16x64 <= 265.0 {
-            let tiles_32x32 = needed(features::tiles_32x32(row), 34)?;
-            if tiles_32x32 <= 134.0 {
-                if tiles_16x64 <= 67.0 {
-                    let m_times_n = needed(features::m_times_n(row), 12)?;
-                    if m_times_n <= 32048.0 {
-                        let n = number(row.n, 2)?;
-                        if n <= 1368.0 {
-                            let m_times_k = needed(features::m_times_k(row), 11)?;
-                            if m_times_k <= 109760.0 {
-                                // 3 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.007 expected, 1.018 at worst, 0.687 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.001 expected, 1.004 at worst, 0.681 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.041 expected, 1.056 at worst, 0.709 of the fallback's time at worst
-                                // and 12 more
-                                Ok(&LEAVES[92])
-                            } else {
+        if tiles_16x64 <= 133.5 {
+            if tiles_16x64 <= 67.0 {
+                let m_times_n = needed(features::m_times_n(row), 12)?;
+                if m_times_n <= 32784.0 {
+                    let m_times_k = needed(features::m_times_k(row), 11)?;
+                    if m_times_k <= 61952.0 {
+                        let n = number(row.n().float(), 2)?;
+                        if n <= 2176.0 {
+                            let k = number(row.k().float(), 1)?;
+                            if k <= 2624.0 {
+                                if k <= 1344.0 {
+                                    // 4 inputs
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.012 expected, 1.033 at worst, 0.736 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.004 expected, 1.017 at worst, 0.736 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // and 22 more
+                                    Ok(107)
+                                } else {
+                                    // 20 inputs
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.007 expected, 1.070 at worst, 0.793 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.029 expected, 1.073 at worst, 0.743 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // and 22 more
+                                    Ok(108)
+                                }
+                            } else if n <= 1728.0 {
                                 // 4 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.646 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.059 expected, 1.139 at worst, 0.678 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.142 expected, 1.224 at worst, 0.748 of the fallback's time at worst
-                                // and 12 more
-                                Ok(&LEAVES[93])
+                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.003 expected, 1.007 at worst, 0.647 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.004 expected, 1.010 at worst, 0.650 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.006 expected, 1.018 at worst, 0.655 of the fallback's time at worst
+                                // and 23 more
+                                Ok(109)
+                            } else {
+                                // 3 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.572 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.022 expected, 1.026 at worst, 0.584 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.049 expected, 1.064 at worst, 0.586 of the fallback's time at worst
+                                // and 23 more
+                                Ok(110)
                             }
                         } else {
-                            // 4 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.070 expected, 1.235 at worst, 0.801 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.149 expected, 1.326 at worst, 0.874 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.142 expected, 1.339 at worst, 0.818 of the fallback's time at worst
-                            // and 15 more
-                            Ok(&LEAVES[91])
+                            // 3 inputs
+                            // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.565 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.143 expected, 1.187 at worst, 0.657 of the fallback's time at worst
+                            // and 24 more
+                            Ok(106)
                         }
                     } else {
-                        let k = number(row.k, 1)?;
-                        if k <= 26032.0 {
-                            if k <= 14024.0 {
-                                if k <= 2600.0 {
-                                    // 17 inputs
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.002 at worst, 0.833 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.047 expected, 1.083 at worst, 0.871 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.090 expected, 1.133 at worst, 0.923 of the fallback's time at worst
-                                    // and 7 more
-                                    Ok(&LEAVES[94])
+                        let k_times_n = needed(features::k_times_n(row), 13)?;
+                        if k_times_n <= 28420096.0 {
+                            let k = number(row.k().float(), 1)?;
+                            if k <= 13888.0 {
+                                if k_times_n <= 14094336.0 {
+                                    // 20 inputs
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.679 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.041 expected, 1.109 at worst, 0.703 of the fallback's time at worst
+                                    // and 18 more
+                                    Ok(111)
                                 } else {
-                                    // 35 inputs
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.797 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.122 expected, 1.208 at worst, 0.909 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.128 expected, 1.257 at worst, 0.935 of the fallback's time at worst
-                                    // and 16 more
-                                    Ok(&LEAVES[95])
+                                    // 7 inputs
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.615 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.110 expected, 1.160 at worst, 0.651 of the fallback's time at worst
+                                    // and 24 more
+                                    Ok(112)
                                 }
-                            } else if tiles_16x64 <= 57.0 {
-                                // 14 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.016 expected, 1.167 at worst, 0.832 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.035 expected, 1.109 at worst, 0.829 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.069 expected, 1.151 at worst, 0.856 of the fallback's time at worst
-                                // and 16 more
-                                Ok(&LEAVES[96])
                             } else {
-                                // 6 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.008 expected, 1.049 at worst, 0.690 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.129 expected, 1.167 at worst, 0.775 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.124 expected, 1.314 at worst, 0.798 of the fallback's time at worst
-                                // and 20 more
-                                Ok(&LEAVES[97])
+                                let mat2_dtype = needed(row.mat2_dtype(), 8)?.known()?;
+                                if mat2_dtype == context::Mat2Dtype::TorchUint8 {
+                                    // 3 inputs
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.021 expected, 1.063 at worst, 0.538 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.038 expected, 1.091 at worst, 0.587 of the fallback's time at worst
+                                    // and 23 more
+                                    Ok(114)
+                                } else {
+                                    // 5 inputs
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.557 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // and 23 more
+                                    Ok(113)
+                                }
                             }
                         } else {
-                            let ctz_m = needed(features::ctz_m(row), 30)?;
-                            if ctz_m <= 4.5 {
-                                let n = number(row.n, 2)?;
-                                if n <= 2592.0 {
-                                    // 5 inputs
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.565 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.057 expected, 1.080 at worst, 0.610 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.109 expected, 1.252 at worst, 0.616 of the fallback's time at worst
-                                    // and 22 more
-                                    Ok(&LEAVES[99])
-                                } else {
-                                    // 3 inputs
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.009 expected, 1.028 at worst, 0.353 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.012 expected, 1.029 at worst, 0.364 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.031 expected, 1.052 at worst, 0.357 of the fallback's time at worst
-                                    // and 26 more
-                                    Ok(&LEAVES[100])
-                                }
+                            let k = number(row.k().float(), 1)?;
+                            if k <= 19904.0 {
+                                // 4 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.027 expected, 1.078 at worst, 0.465 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.001 expected, 1.004 at worst, 0.467 of the fallback's time at worst
+                                // and 26 more
+                                Ok(115)
+                            } else if m_times_n <= 26880.0 {
+                                // 5 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.498 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // and 25 more
+                                Ok(116)
                             } else {
                                 // 3 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.087 expected, 1.149 at worst, 0.680 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.090 expected, 1.158 at worst, 0.632 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.023 expected, 1.070 at worst, 0.608 of the fallback's time at worst
-                                // and 21 more
-                                Ok(&LEAVES[98])
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.030 expected, 1.093 at worst, 0.582 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // and 26 more
+                                Ok(117)
                             }
                         }
                     }
                 } else {
-                    let k = number(row.k, 1)?;
-                    if k <= 16312.0 {
-                        if k <= 2624.0 {
-                            let mat1_dtype = needed(row.mat1_dtype, 7)?.known()?;
-                            if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                                let n = number(row.n, 2)?;
-                                if n <= 1768.0 {
-                                    // 10 inputs
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.028 expected, 1.156 at worst, 0.875 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.034 expected, 1.191 at worst, 0.897 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.061 expected, 1.201 at worst, 0.905 of the fallback's time at worst
-                                    // and 6 more
-                                    Ok(&LEAVES[103])
-                                } else {
-                                    // 15 inputs
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.002 expected, 1.018 at worst, 0.820 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.017 expected, 1.042 at worst, 0.843 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.020 expected, 1.037 at worst, 0.839 of the fallback's time at worst
-                                    // and 13 more
-                                    Ok(&LEAVES[104])
-                                }
-                            } else {
-                                let m_times_k = needed(features::m_times_k(row), 11)?;
-                                if m_times_k <= 63488.0 {
-                                    // 6 inputs
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.816 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.024 expected, 1.044 at worst, 0.829 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.028 expected, 1.044 at worst, 0.828 of the fallback's time at worst
-                                    // and 11 more
-                                    Ok(&LEAVES[101])
+                    let k = number(row.k().float(), 1)?;
+                    if k <= 23984.0 {
+                        if k <= 13696.0 {
+                            let m_times_k = needed(features::m_times_k(row), 11)?;
+                            if m_times_k <= 25472.0 {
+                                let n = number(row.n().float(), 2)?;
+                                if n <= 3136.0 {
+                                    // 3 inputs
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.707 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.064 expected, 1.078 at worst, 0.761 of the fallback's time at worst
+                                    // and 25 more
+                                    Ok(118)
                                 } else {
                                     // 7 inputs
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.906 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.047 expected, 1.066 at worst, 0.955 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.069 expected, 1.119 at worst, 1.007 of the fallback's time at worst
-                                    // and 5 more
-                                    Ok(&LEAVES[102])
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.001 expected, 1.002 at worst, 0.657 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.015 expected, 1.028 at worst, 0.656 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // and 29 more
+                                    Ok(119)
                                 }
-                            }
-                        } else {
-                            let m_times_n = needed(features::m_times_n(row), 12)?;
-                            if m_times_n <= 59136.0 {
-                                if k <= 7608.0 {
-                                    // 3 inputs
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.070 expected, 1.127 at worst, 0.839 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.018 expected, 1.030 at worst, 0.811 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.026 expected, 1.080 at worst, 0.876 of the fallback's time at worst
-                                    // and 17 more
-                                    Ok(&LEAVES[105])
-                                } else {
-                                    // 3 inputs
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.009 expected, 1.017 at worst, 0.683 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.008 expected, 1.024 at worst, 0.700 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.054 expected, 1.097 at worst, 0.709 of the fallback's time at worst
-                                    // and 19 more
-                                    Ok(&LEAVES[106])
-                                }
-                            } else if k <= 7432.0 {
-                                // 33 inputs
-                                // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.014 at worst, 0.873 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.064 expected, 1.120 at worst, 0.942 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.088 expected, 1.191 at worst, 1.005 of the fallback's time at worst
-                                // and 15 more
-                                Ok(&LEAVES[107])
-                            } else {
-                                // 25 inputs
-                                // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.004 expected, 1.071 at worst, 1.026 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.148 expected, 1.835 at worst, 1.833 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=2: slowdown 1.148 expected, 1.699 at worst, 1.697 of the fallback's time at worst
-                                // and 16 more
-                                Ok(&LEAVES[108])
-                            }
-                        }
-                    } else if tiles_16x64 <= 98.0 {
-                        let mat1_dtype = needed(row.mat1_dtype, 7)?.known()?;
-                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                            if k <= 23328.0 {
-                                // 3 inputs
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.848 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.060 expected, 1.071 at worst, 0.908 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.066 expected, 1.108 at worst, 0.896 of the fallback's time at worst
-                                // and 16 more
-                                Ok(&LEAVES[111])
-                            } else {
-                                // 3 inputs
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.009 expected, 1.026 at worst, 0.617 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.111 expected, 1.158 at worst, 0.715 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.130 expected, 1.345 at worst, 0.662 of the fallback's time at worst
+                            } else if m_times_k <= 86336.0 {
+                                // 41 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.793 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                 // and 22 more
-                                Ok(&LEAVES[112])
+                                Ok(120)
+                            } else {
+                                // 40 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.764 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // and 24 more
+                                Ok(121)
+                            }
+                        } else if tiles_16x64 <= 48.5 {
+                            if m_times_n <= 35072.0 {
+                                // 2 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.662 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.048 expected, 1.071 at worst, 0.709 of the fallback's time at worst
+                                // and 25 more
+                                Ok(122)
+                            } else {
+                                // 9 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.013 expected, 1.076 at worst, 0.713 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.052 expected, 1.193 at worst, 0.820 of the fallback's time at worst
+                                // and 26 more
+                                Ok(123)
                             }
                         } else {
-                            let m_times_n = needed(features::m_times_n(row), 12)?;
-                            if m_times_n <= 77824.0 {
-                                // 4 inputs
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.036 expected, 1.153 at worst, 0.912 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.142 expected, 1.321 at worst, 1.045 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.153 expected, 1.202 at worst, 0.951 of the fallback's time at worst
-                                // and 7 more
-                                Ok(&LEAVES[109])
+                            let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                            if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
+                                // 7 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.772 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // and 25 more
+                                Ok(125)
                             } else {
                                 // 4 inputs
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.819 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.035 expected, 1.057 at worst, 0.847 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.039 expected, 1.085 at worst, 0.840 of the fallback's time at worst
-                                // and 13 more
-                                Ok(&LEAVES[110])
+                                // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.003 expected, 1.014 at worst, 0.666 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.060 expected, 1.121 at worst, 0.747 of the fallback's time at worst
+                                // and 25 more
+                                Ok(124)
                             }
                         }
                     } else {
-                        let k_times_n = needed(features::k_times_n(row), 13)?;
-                        if k_times_n <= 72491008.0 {
-                            let mat1_dtype = needed(row.mat1_dtype, 7)?.known()?;
+                        let feature_17leqm_leq32 = needed(features::feature_17leqm_leq32(row), 16)?;
+                        if feature_17leqm_leq32 {
+                            let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
                             if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                                // 7 inputs
-                                // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.004 expected, 1.027 at worst, 0.736 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=2: slowdown 1.032 expected, 1.077 at worst, 0.792 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.055 expected, 1.153 at worst, 0.753 of the fallback's time at worst
-                                // and 24 more
-                                Ok(&LEAVES[114])
+                                // 3 inputs
+                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.019 expected, 1.059 at worst, 0.474 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // and 28 more
+                                Ok(130)
                             } else {
                                 // 4 inputs
-                                // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.847 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.063 expected, 1.087 at worst, 0.917 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=2: slowdown 1.106 expected, 1.191 at worst, 1.009 of the fallback's time at worst
-                                // and 23 more
-                                Ok(&LEAVES[113])
+                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.538 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // and 26 more
+                                Ok(129)
                             }
                         } else {
-                            let m = number(row.m, 0)?;
-                            if m <= 29.0 {
-                                // 3 inputs
-                                // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.004 expected, 1.012 at worst, 0.321 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.023 expected, 1.035 at worst, 0.328 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=2: slowdown 1.015 expected, 1.031 at worst, 0.326 of the fallback's time at worst
-                                // and 29 more
-                                Ok(&LEAVES[115])
+                            let n = number(row.n().float(), 2)?;
+                            if n <= 2816.0 {
+                                if k <= 29632.0 {
+                                    // 2 inputs
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.332 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.064 expected, 1.066 at worst, 0.354 of the fallback's time at worst
+                                    // and 31 more
+                                    Ok(127)
+                                } else {
+                                    // 3 inputs
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.548 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.066 expected, 1.114 at worst, 0.611 of the fallback's time at worst
+                                    // and 30 more
+                                    Ok(128)
+                                }
                             } else {
-                                // 3 inputs
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.425 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.045 expected, 1.080 at worst, 0.435 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=2: slowdown 1.055 expected, 1.075 at worst, 0.454 of the fallback's time at worst
-                                // and 29 more
-                                Ok(&LEAVES[116])
+                                // 4 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.030 expected, 1.082 at worst, 0.307 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.021 expected, 1.086 at worst, 0.319 of the fallback's time at worst
+                                // and 34 more
+                                Ok(126)
                             }
                         }
                     }
                 }
             } else {
-                let k = number(row.k, 1)?;
-                if k <= 7616.0 {
-                    if tiles_16x64 <= 135.5 {
-                        if tiles_16x64 <= 86.0 {
-                            if k <= 5088.0 {
-                                // 1 input
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.009 expected, 1.009 at worst, 0.500 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.028 expected, 1.028 at worst, 0.510 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.496 of the fallback's time at worst
-                                // and 27 more
-                                Ok(&LEAVES[117])
-                            } else {
-                                // 3 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.003 expected, 1.006 at worst, 0.488 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.030 expected, 1.067 at worst, 0.492 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=2: slowdown 1.038 expected, 1.058 at worst, 0.516 of the fallback's time at worst
-                                // and 29 more
-                                Ok(&LEAVES[118])
-                            }
-                        } else {
-                            let k_times_n = needed(features::k_times_n(row), 13)?;
-                            if k_times_n <= 25382912.0 {
-                                let m_times_n = needed(features::m_times_n(row), 12)?;
-                                if m_times_n <= 109440.0 {
-                                    // 5 inputs
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.006 expected, 1.022 at worst, 0.766 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.031 expected, 1.104 at worst, 0.774 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.034 expected, 1.046 at worst, 0.798 of the fallback's time at worst
-                                    // and 20 more
-                                    Ok(&LEAVES[120])
+                let m_times_k = needed(features::m_times_k(row), 11)?;
+                if m_times_k <= 513792.0 {
+                    let tiles_32x32 = needed(features::tiles_32x32(row), 34)?;
+                    if tiles_32x32 <= 134.0 {
+                        let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
+                            let n = number(row.n().float(), 2)?;
+                            if n <= 4032.0 {
+                                let k = number(row.k().float(), 1)?;
+                                if k <= 1472.0 {
+                                    // 8 inputs
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.002 at worst, 0.826 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.015 expected, 1.037 at worst, 0.831 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.023 expected, 1.045 at worst, 0.837 of the fallback's time at worst
+                                    // and 21 more
+                                    Ok(136)
                                 } else {
-                                    // 5 inputs
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.913 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.063 expected, 1.282 at worst, 1.170 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.083 expected, 1.366 at worst, 1.247 of the fallback's time at worst
-                                    // and 17 more
-                                    Ok(&LEAVES[121])
+                                    // 37 inputs
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.016 expected, 1.184 at worst, 0.834 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.052 expected, 1.200 at worst, 0.857 of the fallback's time at worst
+                                    // and 22 more
+                                    Ok(137)
                                 }
                             } else {
-                                // 5 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.001 expected, 1.002 at worst, 0.440 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.014 expected, 1.025 at worst, 0.448 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.076 expected, 1.101 at worst, 0.471 of the fallback's time at worst
+                                // 4 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.679 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.026 expected, 1.038 at worst, 0.688 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // and 26 more
+                                Ok(135)
+                            }
+                        } else {
+                            let k = number(row.k().float(), 1)?;
+                            if k <= 6400.0 {
+                                if m_times_k <= 84480.0 {
+                                    // 9 inputs
+                                    // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.005 expected, 1.018 at worst, 0.858 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.010 expected, 1.022 at worst, 0.874 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.022 expected, 1.059 at worst, 0.869 of the fallback's time at worst
+                                    // and 19 more
+                                    Ok(131)
+                                } else {
+                                    // 20 inputs
+                                    // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.006 expected, 1.054 at worst, 0.863 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.021 expected, 1.078 at worst, 0.901 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // and 12 more
+                                    Ok(132)
+                                }
+                            } else if k <= 15000.0 {
+                                // 12 inputs
+                                // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.003 expected, 1.038 at worst, 1.038 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // and 25 more
+                                Ok(133)
+                            } else {
+                                // 2 inputs
+                                // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.015 expected, 1.029 at worst, 0.403 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                 // and 29 more
-                                Ok(&LEAVES[119])
+                                Ok(134)
+                            }
+                        }
+                    } else if m <= 25.5 {
+                        let k = number(row.k().float(), 1)?;
+                        if k <= 1680.0 {
+                            let m_times_n = needed(features::m_times_n(row), 12)?;
+                            if m_times_n <= 88448.0 {
+                                // 5 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.675 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.019 expected, 1.033 at worst, 0.688 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.022 expected, 1.033 at worst, 0.685 of the fallback's time at worst
+                                // and 29 more
+                                Ok(139)
+                            } else {
+                                // 4 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.581 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.006 expected, 1.013 at worst, 0.583 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.006 expected, 1.015 at worst, 0.584 of the fallback's time at worst
+                                // and 31 more
+                                Ok(140)
+                            }
+                        } else {
+                            let arith_intensity = needed(features::arith_intensity(row), 14)?;
+                            if arith_intensity <= 15.917502706784463 {
+                                // 34 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.005 expected, 1.073 at worst, 0.583 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.018 expected, 1.122 at worst, 0.576 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.037 expected, 1.107 at worst, 0.617 of the fallback's time at worst
+                                // and 35 more
+                                Ok(141)
+                            } else {
+                                // 13 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.005 expected, 1.057 at worst, 0.356 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.028 expected, 1.071 at worst, 0.381 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.036 expected, 1.082 at worst, 0.373 of the fallback's time at worst
+                                // and 37 more
+                                Ok(142)
                             }
                         }
                     } else {
-                        let n = number(row.n, 2)?;
-                        if n <= 1856.0 {
-                            if arith_intensity <= 113.1122075084518 {
-                                let m_times_k = needed(features::m_times_k(row), 11)?;
-                                if m_times_k <= 417792.0 {
-                                    // 17 inputs
-                                    // extern_fallback_mixed_mm: slowdown 1.005 expected, 1.044 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[122])
-                                } else {
-                                    // 6 inputs
-                                    // extern_fallback_mixed_mm: slowdown 1.011 expected, 1.056 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[123])
-                                }
+                        // 7 inputs
+                        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.001 expected, 1.004 at worst, 0.720 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.051 expected, 1.079 at worst, 0.722 of the fallback's time at worst
+                        // and 24 more
+                        Ok(138)
+                    }
+                } else {
+                    let arith_intensity = needed(features::arith_intensity(row), 14)?;
+                    if arith_intensity <= 61.286141849930544 {
+                        let k = number(row.k().float(), 1)?;
+                        if k <= 16704.0 {
+                            if m_times_k <= 668160.0 {
+                                // 8 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.013 expected, 1.078 at worst, 0.956 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.055 expected, 1.115 at worst, 0.987 of the fallback's time at worst
+                                // and 16 more
+                                Ok(143)
                             } else {
-                                let mat2_dtype = needed(row.mat2_dtype, 8)?.known()?;
-                                if mat2_dtype == context::Mat2Dtype::TorchUint8 {
-                                    // 3 inputs
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.011 expected, 1.024 at worst, 0.946 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.930 of the fallback's time at worst
-                                    // extern_fallback_mixed_mm: slowdown 1.084 expected, 1.094 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[125])
-                                } else {
-                                    // 3 inputs
-                                    // extern_fallback_mixed_mm: slowdown 1.017 expected, 1.052 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[124])
-                                }
+                                // 4 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.045 expected, 1.097 at worst, 0.958 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.062 expected, 1.142 at worst, 1.007 of the fallback's time at worst
+                                // and 13 more
+                                Ok(144)
                             }
                         } else {
-                            let mat1_dtype = needed(row.mat1_dtype, 7)?.known()?;
-                            if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                                let m = number(row.m, 0)?;
-                                if m <= 16.5 {
-                                    // 13 inputs
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.006 expected, 1.025 at worst, 0.401 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.018 expected, 1.045 at worst, 0.403 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.014 expected, 1.050 at worst, 0.403 of the fallback's time at worst
-                                    // and 33 more
-                                    Ok(&LEAVES[128])
+                            let tiles_32x32 = needed(features::tiles_32x32(row), 34)?;
+                            if tiles_32x32 <= 127.0 {
+                                let k_times_n = needed(features::k_times_n(row), 13)?;
+                                if k_times_n <= 25968640.0 {
+                                    // 3 inputs
+                                    // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.049 expected, 1.155 at worst, 0.880 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // and 14 more
+                                    Ok(146)
                                 } else {
-                                    // 48 inputs
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.009 expected, 1.114 at worst, 0.959 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.026 expected, 1.133 at worst, 0.971 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.073 expected, 1.623 at worst, 1.107 of the fallback's time at worst
-                                    // and 17 more
-                                    Ok(&LEAVES[129])
+                                    // 16 inputs
+                                    // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.797 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // and 23 more
+                                    Ok(147)
                                 }
-                            } else if n <= 4744.0 {
-                                // 27 inputs
-                                // type=cuda_BLOCK-M=32_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.023 expected, 1.143 at worst, 1.032 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=64_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.059 expected, 1.268 at worst, 1.080 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.074 expected, 1.267 at worst, 1.096 of the fallback's time at worst
-                                // and 5 more
-                                Ok(&LEAVES[126])
                             } else {
-                                // 24 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.017 expected, 1.131 at worst, 0.789 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.045 expected, 1.158 at worst, 0.814 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.045 expected, 1.263 at worst, 0.819 of the fallback's time at worst
-                                // and 29 more
-                                Ok(&LEAVES[127])
+                                // 6 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.055 expected, 1.174 at worst, 0.702 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // and 34 more
+                                Ok(145)
+                            }
+                        }
+                    } else if m_times_k <= 1729088.0 {
+                        let k = number(row.k().float(), 1)?;
+                        if k <= 16896.0 {
+                            // 5 inputs
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.834 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.055 expected, 1.092 at worst, 0.884 of the fallback's time at worst
+                            // and 14 more
+                            Ok(149)
+                        } else {
+                            // 3 inputs
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.002 expected, 1.005 at worst, 0.664 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=2: slowdown 1.011 expected, 1.020 at worst, 0.672 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // and 24 more
+                            Ok(150)
+                        }
+                    } else {
+                        // 3 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.060 expected, 1.100 at worst, 0.969 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.025 expected, 1.037 at worst, 0.914 of the fallback's time at worst
+                        // and 16 more
+                        Ok(148)
+                    }
+                }
+            }
+        } else if tiles_16x64 <= 265.0 {
+            let tiles_32x32 = needed(features::tiles_32x32(row), 34)?;
+            if tiles_32x32 <= 267.5 {
+                let k = number(row.k().float(), 1)?;
+                if k <= 18112.0 {
+                    let n = number(row.n().float(), 2)?;
+                    if n <= 1496.0 {
+                        if tiles_32x32 <= 174.0 {
+                            let k_times_n = needed(features::k_times_n(row), 13)?;
+                            if k_times_n <= 13975552.0 {
+                                // 10 inputs
+                                // extern_fallback_mixed_mm: slowdown 1.009 expected, 1.046 at worst, 1.000 of the fallback's time at worst
+                                Ok(151)
+                            } else {
+                                // 4 inputs
+                                // extern_fallback_mixed_mm: slowdown 1.017 expected, 1.043 at worst, 1.000 of the fallback's time at worst
+                                Ok(152)
+                            }
+                        } else {
+                            let m_times_k = needed(features::m_times_k(row), 11)?;
+                            if m_times_k <= 396672.0 {
+                                // 3 inputs
+                                // extern_fallback_mixed_mm: slowdown 1.002 expected, 1.006 at worst, 1.000 of the fallback's time at worst
+                                Ok(153)
+                            } else {
+                                // 3 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.006 expected, 1.015 at worst, 0.982 of the fallback's time at worst
+                                // extern_fallback_mixed_mm: slowdown 1.086 expected, 1.125 at worst, 1.000 of the fallback's time at worst
+                                Ok(154)
+                            }
+                        }
+                    } else if k <= 1320.0 {
+                        let tiles_64x64 = needed(features::tiles_64x64(row), 35)?;
+                        if tiles_64x64 <= 65.0 {
+                            // 8 inputs
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.964 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.012 expected, 1.027 at worst, 0.979 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // and 4 more
+                            Ok(155)
+                        } else {
+                            // 7 inputs
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.001 expected, 1.005 at worst, 0.888 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.037 expected, 1.057 at worst, 0.901 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.019 expected, 1.051 at worst, 0.888 of the fallback's time at worst
+                            // and 12 more
+                            Ok(156)
+                        }
+                    } else if tiles_32x32 <= 178.0 {
+                        // 37 inputs
+                        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.037 expected, 1.157 at worst, 1.007 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // and 17 more
+                        Ok(157)
+                    } else {
+                        // 91 inputs
+                        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.003 expected, 1.055 at worst, 1.037 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // type=cuda_BLOCK-M=32_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.070 expected, 1.153 at worst, 1.108 of the fallback's time at worst
+                        // and 15 more
+                        Ok(158)
+                    }
+                } else if tiles_32x32 <= 180.0 {
+                    if k <= 24480.0 {
+                        let m_times_n = needed(features::m_times_n(row), 12)?;
+                        if m_times_n <= 150464.0 {
+                            // 2 inputs
+                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: slowdown 1.033 expected, 1.067 at worst, 0.966 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.015 expected, 1.030 at worst, 0.996 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // and 18 more
+                            Ok(159)
+                        } else {
+                            // 10 inputs
+                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: slowdown 1.001 expected, 1.004 at worst, 0.941 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.047 expected, 1.121 at worst, 1.001 of the fallback's time at worst
+                            // and 28 more
+                            Ok(160)
+                        }
+                    } else {
+                        let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
+                            // 6 inputs
+                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: slowdown 1.002 expected, 1.009 at worst, 0.962 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.010 expected, 1.041 at worst, 0.981 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // and 10 more
+                            Ok(162)
+                        } else {
+                            // 3 inputs
+                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: slowdown 1.013 expected, 1.023 at worst, 0.537 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.017 expected, 1.032 at worst, 0.542 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.000 expected, 1.000 at worst, 0.525 of the fallback's time at worst
+                            // and 18 more
+                            Ok(161)
+                        }
+                    }
+                } else if m <= 36.5 {
+                    let n = number(row.n().float(), 2)?;
+                    if n <= 6200.0 {
+                        // 3 inputs
+                        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.327 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.047 expected, 1.083 at worst, 0.355 of the fallback's time at worst
+                        // and 41 more
+                        Ok(163)
+                    } else {
+                        // 3 inputs
+                        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.025 expected, 1.061 at worst, 0.324 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.306 of the fallback's time at worst
+                        // and 41 more
+                        Ok(164)
+                    }
+                } else if k <= 25752.0 {
+                    // 3 inputs
+                    // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.000 expected, 1.000 at worst, 0.864 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                    // and 16 more
+                    Ok(165)
+                } else {
+                    // 3 inputs
+                    // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.007 expected, 1.021 at worst, 0.521 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                    // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=8_mma=wgmma: slowdown 1.021 expected, 1.033 at worst, 0.537 of the fallback's time at worst
+                    // and 29 more
+                    Ok(166)
+                }
+            } else {
+                let k_times_n = needed(features::k_times_n(row), 13)?;
+                if k_times_n <= 105522176.0 {
+                    let k = number(row.k().float(), 1)?;
+                    if k <= 5536.0 {
+                        let n = number(row.n().float(), 2)?;
+                        if n <= 9920.0 {
+                            let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                            if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
+                                // 4 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.001 expected, 1.005 at worst, 0.670 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.006 expected, 1.011 at worst, 0.667 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.040 expected, 1.056 at worst, 0.689 of the fallback's time at worst
+                                // and 41 more
+                                Ok(168)
+                            } else {
+                                // 7 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.004 expected, 1.023 at worst, 0.752 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.015 expected, 1.034 at worst, 0.765 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.025 expected, 1.045 at worst, 0.765 of the fallback's time at worst
+                                // and 41 more
+                                Ok(167)
+                            }
+                        } else {
+                            let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                            if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
+                                // 11 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.009 expected, 1.021 at worst, 0.517 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.012 expected, 1.029 at worst, 0.530 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.015 expected, 1.074 at worst, 0.556 of the fallback's time at worst
+                                // and 42 more
+                                Ok(170)
+                            } else {
+                                // 13 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.003 expected, 1.025 at worst, 0.496 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.033 expected, 1.114 at worst, 0.504 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.036 expected, 1.116 at worst, 0.509 of the fallback's time at worst
+                                // and 42 more
+                                Ok(169)
+                            }
+                        }
+                    } else {
+                        let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
+                            if m <= 24.5 {
+                                // 8 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.003 expected, 1.016 at worst, 0.283 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.020 expected, 1.040 at worst, 0.283 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // and 43 more
+                                Ok(173)
+                            } else {
+                                // 3 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.025 expected, 1.063 at worst, 0.673 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.029 expected, 1.069 at worst, 0.677 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // and 41 more
+                                Ok(174)
+                            }
+                        } else {
+                            let m_times_n = needed(features::m_times_n(row), 12)?;
+                            if m_times_n <= 154176.0 {
+                                // 3 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.325 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.040 expected, 1.062 at worst, 0.337 of the fallback's time at worst
+                                // and 43 more
+                                Ok(171)
+                            } else {
+                                // 3 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.058 expected, 1.185 at worst, 0.588 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.049 expected, 1.076 at worst, 0.525 of the fallback's time at worst
+                                // and 41 more
+                                Ok(172)
                             }
                         }
                     }
                 } else {
-                    let m = number(row.m, 0)?;
-                    if m <= 17.0 {
-                        let n = number(row.n, 2)?;
-                        if n <= 8192.0 {
-                            if n <= 5568.0 {
-                                if k <= 16960.0 {
-                                    // 4 inputs
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.009 expected, 1.027 at worst, 0.433 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.020 expected, 1.029 at worst, 0.440 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=2: slowdown 1.011 expected, 1.026 at worst, 0.444 of the fallback's time at worst
-                                    // and 31 more
-                                    Ok(&LEAVES[130])
-                                } else {
-                                    // 4 inputs
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.003 expected, 1.014 at worst, 0.331 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.013 expected, 1.027 at worst, 0.340 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=2: slowdown 1.071 expected, 1.131 at worst, 0.350 of the fallback's time at worst
-                                    // and 31 more
-                                    Ok(&LEAVES[131])
-                                }
-                            } else {
-                                let ctz_k = needed(features::ctz_k(row), 31)?;
-                                if ctz_k <= 7.5 {
-                                    // 3 inputs
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.341 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.046 expected, 1.082 at worst, 0.351 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=2: slowdown 1.059 expected, 1.078 at worst, 0.367 of the fallback's time at worst
-                                    // and 32 more
-                                    Ok(&LEAVES[132])
-                                } else {
-                                    // 3 inputs
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.325 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=2: slowdown 1.036 expected, 1.039 at worst, 0.338 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.050 expected, 1.062 at worst, 0.345 of the fallback's time at worst
-                                    // and 31 more
-                                    Ok(&LEAVES[133])
-                                }
-                            }
-                        } else if n <= 13312.0 {
-                            let k_times_n = needed(features::k_times_n(row), 13)?;
-                            if k_times_n <= 208412672.0 {
-                                // 7 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.014 expected, 1.030 at worst, 0.365 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.027 expected, 1.048 at worst, 0.372 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.030 expected, 1.077 at worst, 0.386 of the fallback's time at worst
-                                // and 32 more
-                                Ok(&LEAVES[134])
-                            } else {
-                                // 5 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.266 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.029 expected, 1.056 at worst, 0.274 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.068 expected, 1.108 at worst, 0.279 of the fallback's time at worst
-                                // and 32 more
-                                Ok(&LEAVES[135])
-                            }
-                        } else {
-                            let ctz_k = needed(features::ctz_k(row), 31)?;
-                            if ctz_k <= 5.0 {
+                    let n = number(row.n().float(), 2)?;
+                    if n <= 13448.0 {
+                        let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
+                            if n <= 11136.0 {
                                 // 3 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.300 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.019 expected, 1.023 at worst, 0.304 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.048 expected, 1.094 at worst, 0.301 of the fallback's time at worst
-                                // and 32 more
-                                Ok(&LEAVES[136])
-                            } else {
-                                // 3 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.239 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.027 expected, 1.044 at worst, 0.244 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.039 expected, 1.077 at worst, 0.257 of the fallback's time at worst
-                                // and 33 more
-                                Ok(&LEAVES[137])
-                            }
-                        }
-                    } else if tiles_32x32 <= 180.0 {
-                        if tiles_16x64 <= 128.0 {
-                            if k <= 14528.0 {
-                                // 3 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=2: slowdown 1.019 expected, 1.034 at worst, 0.893 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: slowdown 1.092 expected, 1.112 at worst, 0.949 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.008 expected, 1.023 at worst, 0.864 of the fallback's time at worst
-                                // and 19 more
-                                Ok(&LEAVES[138])
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.003 expected, 1.009 at worst, 0.244 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.006 expected, 1.018 at worst, 0.244 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // and 44 more
+                                Ok(177)
                             } else {
                                 // 4 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=2: slowdown 1.000 expected, 1.000 at worst, 0.691 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: slowdown 1.070 expected, 1.157 at worst, 0.799 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.062 expected, 1.087 at worst, 0.751 of the fallback's time at worst
-                                // and 20 more
-                                Ok(&LEAVES[139])
+                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.243 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.029 expected, 1.045 at worst, 0.253 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.016 expected, 1.028 at worst, 0.250 of the fallback's time at worst
+                                // and 44 more
+                                Ok(178)
                             }
-                        } else if tiles_16x64 <= 174.0 {
-                            // 25 inputs
-                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: slowdown 1.004 expected, 1.056 at worst, 1.056 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.055 expected, 1.134 at worst, 1.113 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.113 expected, 1.203 at worst, 1.198 of the fallback's time at worst
-                            // and 23 more
-                            Ok(&LEAVES[140])
                         } else {
-                            // 12 inputs
-                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: slowdown 1.005 expected, 1.033 at worst, 0.982 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.003 expected, 1.011 at worst, 0.985 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.093 expected, 1.256 at worst, 1.103 of the fallback's time at worst
-                            // and 14 more
-                            Ok(&LEAVES[141])
+                            let k = number(row.k().float(), 1)?;
+                            if k <= 16064.0 {
+                                // 3 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.304 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.015 expected, 1.029 at worst, 0.312 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // and 43 more
+                                Ok(175)
+                            } else {
+                                // 4 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.247 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.032 expected, 1.057 at worst, 0.251 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // and 44 more
+                                Ok(176)
+                            }
                         }
                     } else {
-                        let tiles_64x64 = needed(features::tiles_64x64(row), 35)?;
-                        if tiles_64x64 <= 65.0 {
-                            if k <= 13312.0 {
-                                // 11 inputs
-                                // type=cuda_BLOCK-M=32_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.011 expected, 1.054 at worst, 0.982 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=2: slowdown 1.051 expected, 1.120 at worst, 1.035 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=8_mma=wgmma: slowdown 1.061 expected, 1.117 at worst, 1.088 of the fallback's time at worst
-                                // and 19 more
-                                Ok(&LEAVES[142])
-                            } else {
-                                // 15 inputs
-                                // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=8_mma=wgmma: slowdown 1.032 expected, 1.164 at worst, 1.027 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.067 expected, 1.239 at worst, 1.128 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.102 expected, 1.221 at worst, 1.077 of the fallback's time at worst
-                                // and 18 more
-                                Ok(&LEAVES[143])
-                            }
-                        } else if tiles_32x32 <= 271.5 {
-                            // 15 inputs
-                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.022 expected, 1.123 at worst, 0.728 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=2: slowdown 1.051 expected, 1.162 at worst, 0.723 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.063 expected, 1.171 at worst, 0.785 of the fallback's time at worst
-                            // and 31 more
-                            Ok(&LEAVES[144])
-                        } else {
+                        let ctz_k = needed(features::ctz_k(row), 31)?;
+                        if ctz_k <= 6.5 {
                             // 4 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.010 expected, 1.042 at worst, 0.610 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.042 expected, 1.079 at worst, 0.658 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.231 expected, 1.390 at worst, 0.738 of the fallback's time at worst
-                            // and 30 more
-                            Ok(&LEAVES[145])
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.005 expected, 1.009 at worst, 0.286 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.007 expected, 1.019 at worst, 0.290 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.029 expected, 1.047 at worst, 0.298 of the fallback's time at worst
+                            // and 43 more
+                            Ok(179)
+                        } else {
+                            let k = number(row.k().float(), 1)?;
+                            if k <= 21568.0 {
+                                // 4 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.007 expected, 1.017 at worst, 0.240 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.009 expected, 1.024 at worst, 0.238 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.020 expected, 1.028 at worst, 0.243 of the fallback's time at worst
+                                // and 44 more
+                                Ok(180)
+                            } else {
+                                // 3 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.004 expected, 1.006 at worst, 0.231 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.009 expected, 1.028 at worst, 0.238 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.006 expected, 1.009 at worst, 0.231 of the fallback's time at worst
+                                // and 44 more
+                                Ok(181)
+                            }
                         }
                     }
                 }
             }
-        } else {
-            let m = number(row.m, 0)?;
-            if m <= 32.5 {
-                if m <= 16.5 {
-                    let k = number(row.k, 1)?;
-                    if k <= 8760.0 {
-                        let n = number(row.n, 2)?;
-                        if n <= 22272.0 {
-                            if k <= 5632.0 {
-                                // 4 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.002 expected, 1.008 at worst, 0.346 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.010 expected, 1.017 at worst, 0.343 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.153 expected, 1.184 at worst, 0.406 of the fallback's time at worst
-                                // and 34 more
-                                Ok(&LEAVES[146])
-                            } else {
-                                // 2 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.301 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.007 expected, 1.012 at worst, 0.305 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.136 expected, 1.137 at worst, 0.342 of the fallback's time at worst
-                                // and 34 more
-                                Ok(&LEAVES[147])
-                            }
-                        } else if n <= 24376.0 {
-                            // 3 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.365 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.019 expected, 1.027 at worst, 0.375 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.120 expected, 1.182 at worst, 0.408 of the fallback's time at worst
-                            // and 34 more
-                            Ok(&LEAVES[148])
-                        } else {
-                            // 14 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.004 expected, 1.025 at worst, 0.352 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.012 expected, 1.033 at worst, 0.355 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.027 expected, 1.082 at worst, 0.358 of the fallback's time at worst
-                            // and 34 more
-                            Ok(&LEAVES[149])
-                        }
+        } else if m <= 32.5 {
+            if m <= 16.5 {
+                let k = number(row.k().float(), 1)?;
+                if k <= 4096.0 {
+                    let ctz_k = needed(features::ctz_k(row), 31)?;
+                    if ctz_k <= 5.0 {
+                        // 3 inputs
+                        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.002 expected, 1.006 at worst, 0.427 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.054 expected, 1.130 at worst, 0.442 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // and 46 more
+                        Ok(182)
+                    } else if k <= 2752.0 {
+                        // 14 inputs
+                        // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.002 expected, 1.023 at worst, 0.499 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.083 expected, 1.205 at worst, 0.544 of the fallback's time at worst
+                        // and 46 more
+                        Ok(183)
                     } else {
-                        let n = number(row.n, 2)?;
-                        if n <= 29376.0 {
+                        // 11 inputs
+                        // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.007 expected, 1.076 at worst, 0.327 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.033 expected, 1.075 at worst, 0.304 of the fallback's time at worst
+                        // and 46 more
+                        Ok(184)
+                    }
+                } else {
+                    let m_times_k = needed(features::m_times_k(row), 11)?;
+                    if m_times_k <= 177096.0 {
+                        let n = number(row.n().float(), 2)?;
+                        if n <= 28224.0 {
                             // 18 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.270 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.043 expected, 1.088 at worst, 0.273 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.138 expected, 1.163 at worst, 0.305 of the fallback's time at worst
-                            // and 34 more
-                            Ok(&LEAVES[150])
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.004 expected, 1.044 at worst, 0.295 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.020 expected, 1.051 at worst, 0.296 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // and 46 more
+                            Ok(185)
                         } else {
-                            // 1 input
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.232 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.016 expected, 1.016 at worst, 0.235 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.143 expected, 1.143 at worst, 0.265 of the fallback's time at worst
-                            // and 34 more
-                            Ok(&LEAVES[151])
-                        }
-                    }
-                } else {
-                    let k = number(row.k, 1)?;
-                    if k <= 2880.0 {
-                        let n = number(row.n, 2)?;
-                        if n <= 15712.0 {
-                            if n <= 10944.0 {
-                                if arith_intensity <= 31.366314689632244 {
-                                    // 9 inputs
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.817 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=3: slowdown 1.059 expected, 1.096 at worst, 0.861 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.139 expected, 1.208 at worst, 0.946 of the fallback's time at worst
-                                    // and 22 more
-                                    Ok(&LEAVES[152])
-                                } else {
-                                    // 3 inputs
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.562 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=3: slowdown 1.013 expected, 1.024 at worst, 0.575 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.117 expected, 1.157 at worst, 0.641 of the fallback's time at worst
-                                    // and 29 more
-                                    Ok(&LEAVES[153])
-                                }
-                            } else {
-                                let m_times_k = needed(features::m_times_k(row), 11)?;
-                                if m_times_k <= 53248.0 {
-                                    // 7 inputs
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.649 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown unknown expected, unknown at worst
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.221 expected, 1.288 at worst, 0.836 of the fallback's time at worst
-                                    // and 26 more
-                                    Ok(&LEAVES[154])
-                                } else {
-                                    // 3 inputs
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.486 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.135 expected, 1.158 at worst, 0.563 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.149 expected, 1.195 at worst, 0.581 of the fallback's time at worst
-                                    // and 31 more
-                                    Ok(&LEAVES[155])
-                                }
-                            }
-                        } else if n <= 22488.0 {
-                            // 4 inputs
-                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: slowdown 1.007 expected, 1.019 at worst, 0.708 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.033 expected, 1.070 at worst, 0.754 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.056 expected, 1.081 at worst, 0.744 of the fallback's time at worst
-                            // and 29 more
-                            Ok(&LEAVES[156])
-                        } else if k <= 1920.0 {
-                            // 8 inputs
-                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.500 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.129 expected, 1.170 at worst, 0.583 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.148 expected, 1.202 at worst, 0.600 of the fallback's time at worst
-                            // and 30 more
-                            Ok(&LEAVES[157])
-                        } else {
-                            // 3 inputs
-                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.416 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.080 expected, 1.131 at worst, 0.441 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.087 expected, 1.138 at worst, 0.449 of the fallback's time at worst
-                            // and 32 more
-                            Ok(&LEAVES[158])
+                            // 6 inputs
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.013 expected, 1.033 at worst, 0.299 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.022 expected, 1.047 at worst, 0.304 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.024 expected, 1.074 at worst, 0.317 of the fallback's time at worst
+                            // and 46 more
+                            Ok(186)
                         }
                     } else {
-                        let n = number(row.n, 2)?;
-                        if n <= 11512.0 {
-                            if k <= 9600.0 {
-                                if arith_intensity <= 31.66822336866567 {
-                                    // 5 inputs
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=3: slowdown 1.000 expected, 1.000 at worst, 0.497 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.045 expected, 1.089 at worst, 0.531 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.071 expected, 1.110 at worst, 0.541 of the fallback's time at worst
-                                    // and 34 more
-                                    Ok(&LEAVES[159])
-                                } else {
-                                    // 4 inputs
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=3: slowdown 1.005 expected, 1.020 at worst, 0.452 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.008 expected, 1.019 at worst, 0.443 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.027 expected, 1.052 at worst, 0.447 of the fallback's time at worst
-                                    // and 34 more
-                                    Ok(&LEAVES[160])
-                                }
-                            } else if n <= 9776.0 {
-                                // 8 inputs
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.367 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.035 expected, 1.059 at worst, 0.371 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=3: slowdown 1.079 expected, 1.134 at worst, 0.387 of the fallback's time at worst
-                                // and 33 more
-                                Ok(&LEAVES[161])
-                            } else {
-                                // 5 inputs
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.001 at worst, 0.328 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=3: slowdown 1.006 expected, 1.018 at worst, 0.334 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.027 expected, 1.042 at worst, 0.337 of the fallback's time at worst
-                                // and 34 more
-                                Ok(&LEAVES[162])
-                            }
-                        } else if n <= 16832.0 {
-                            let m_times_k = needed(features::m_times_k(row), 11)?;
-                            if m_times_k <= 464896.0 {
-                                // 22 inputs
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.007 expected, 1.061 at worst, 0.507 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.031 expected, 1.099 at worst, 0.499 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.055 expected, 1.155 at worst, 0.512 of the fallback's time at worst
-                                // and 34 more
-                                Ok(&LEAVES[163])
-                            } else {
-                                // 5 inputs
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.307 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.023 expected, 1.032 at worst, 0.317 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.068 expected, 1.156 at worst, 0.329 of the fallback's time at worst
-                                // and 34 more
-                                Ok(&LEAVES[164])
-                            }
-                        } else if n <= 26920.0 {
-                            // 26 inputs
-                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.003 expected, 1.032 at worst, 0.434 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.025 expected, 1.067 at worst, 0.422 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=3: slowdown 1.189 expected, 1.382 at worst, 0.511 of the fallback's time at worst
-                            // and 34 more
-                            Ok(&LEAVES[165])
+                        let n = number(row.n().float(), 2)?;
+                        if n <= 22784.0 {
+                            // 11 inputs
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.234 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.045 expected, 1.089 at worst, 0.248 of the fallback's time at worst
+                            // and 46 more
+                            Ok(187)
                         } else {
-                            // 9 inputs
-                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.006 expected, 1.045 at worst, 0.366 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.024 expected, 1.055 at worst, 0.362 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: slowdown 1.030 expected, 1.115 at worst, 0.362 of the fallback's time at worst
-                            // and 34 more
-                            Ok(&LEAVES[166])
-                        }
-                    }
-                }
-            } else if m <= 65.0 {
-                let k_times_n = needed(features::k_times_n(row), 13)?;
-                if k_times_n <= 25993216.0 {
-                    let n = number(row.n, 2)?;
-                    if n <= 8768.0 {
-                        if n <= 6016.0 {
-                            let k = number(row.k, 1)?;
-                            if k <= 2368.0 {
-                                // 3 inputs
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.005 expected, 1.014 at worst, 0.931 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=3: slowdown 1.055 expected, 1.116 at worst, 0.987 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.213 expected, 1.299 at worst, 1.148 of the fallback's time at worst
-                                // and 2 more
-                                Ok(&LEAVES[167])
-                            } else {
-                                // 7 inputs
-                                // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=3: slowdown 1.006 expected, 1.014 at worst, 0.863 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.012 expected, 1.059 at worst, 0.863 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.054 expected, 1.100 at worst, 0.936 of the fallback's time at worst
-                                // and 6 more
-                                Ok(&LEAVES[168])
-                            }
-                        } else if arith_intensity <= 61.05190556076215 {
                             // 7 inputs
-                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.915 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma: slowdown 1.210 expected, 1.348 at worst, 1.081 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma: slowdown 1.225 expected, 1.316 at worst, 1.072 of the fallback's time at worst
-                            // and 7 more
-                            Ok(&LEAVES[169])
-                        } else {
-                            // 3 inputs
-                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.001 expected, 1.003 at worst, 0.717 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma: slowdown 1.154 expected, 1.248 at worst, 0.878 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.135 expected, 1.223 at worst, 0.877 of the fallback's time at worst
-                            // and 11 more
-                            Ok(&LEAVES[170])
-                        }
-                    } else if n <= 10760.0 {
-                        // 5 inputs
-                        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma: slowdown 1.009 expected, 1.045 at worst, 0.929 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.114 expected, 1.149 at worst, 1.022 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: slowdown 1.165 expected, 1.285 at worst, 0.940 of the fallback's time at worst
-                        // and 4 more
-                        Ok(&LEAVES[171])
-                    } else if k_times_n <= 21258240.0 {
-                        // 7 inputs
-                        // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.883 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.169 expected, 1.254 at worst, 1.107 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.162 expected, 1.234 at worst, 0.999 of the fallback's time at worst
-                        // and 4 more
-                        Ok(&LEAVES[172])
-                    } else {
-                        // 4 inputs
-                        // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: slowdown 1.087 expected, 1.286 at worst, 0.975 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.037 expected, 1.158 at worst, 0.816 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.130 expected, 1.189 at worst, 0.893 of the fallback's time at worst
-                        // and 8 more
-                        Ok(&LEAVES[173])
-                    }
-                } else {
-                    let n = number(row.n, 2)?;
-                    if n <= 10952.0 {
-                        if n <= 8576.0 {
-                            if n <= 6208.0 {
-                                // 15 inputs
-                                // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.006 expected, 1.062 at worst, 0.707 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma: slowdown 1.092 expected, 1.179 at worst, 0.681 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.133 expected, 1.240 at worst, 0.705 of the fallback's time at worst
-                                // and 24 more
-                                Ok(&LEAVES[174])
-                            } else {
-                                // 17 inputs
-                                // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma: slowdown 1.004 expected, 1.028 at worst, 0.642 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.074 expected, 1.164 at worst, 0.697 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.064 expected, 1.277 at worst, 0.661 of the fallback's time at worst
-                                // and 23 more
-                                Ok(&LEAVES[175])
-                            }
-                        } else {
-                            let m_times_k = needed(features::m_times_k(row), 11)?;
-                            if m_times_k <= 198528.0 {
-                                // 4 inputs
-                                // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma: slowdown 1.000 expected, 1.000 at worst, 0.629 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.148 expected, 1.161 at worst, 0.731 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.147 expected, 1.228 at worst, 0.689 of the fallback's time at worst
-                                // and 28 more
-                                Ok(&LEAVES[176])
-                            } else {
-                                // 15 inputs
-                                // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma: slowdown 1.000 expected, 1.003 at worst, 0.565 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.053 expected, 1.103 at worst, 0.614 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.200 expected, 1.337 at worst, 0.685 of the fallback's time at worst
-                                // and 28 more
-                                Ok(&LEAVES[177])
-                            }
-                        }
-                    } else if n <= 24960.0 {
-                        if n <= 22656.0 {
-                            // 66 inputs
-                            // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.001 expected, 1.038 at worst, 0.689 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma: slowdown 1.150 expected, 1.482 at worst, 0.853 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.199 expected, 1.344 at worst, 0.729 of the fallback's time at worst
-                            // and 26 more
-                            Ok(&LEAVES[178])
-                        } else {
-                            // 9 inputs
-                            // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.007 expected, 1.047 at worst, 0.653 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=64_BLOCK-N=512_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_SPLIT-K=2_mma=wgmma: slowdown 1.027 expected, 1.069 at worst, 0.645 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma: slowdown 1.167 expected, 1.463 at worst, 0.944 of the fallback's time at worst
-                            // and 26 more
-                            Ok(&LEAVES[179])
-                        }
-                    } else {
-                        let ctz_k = needed(features::ctz_k(row), 31)?;
-                        if ctz_k <= 9.5 {
-                            // 8 inputs
-                            // type=cuda_BLOCK-M=64_BLOCK-N=512_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_SPLIT-K=2_mma=wgmma: slowdown 1.000 expected, 1.000 at worst, 0.582 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.040 expected, 1.073 at worst, 0.606 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma: slowdown 1.167 expected, 1.387 at worst, 0.807 of the fallback's time at worst
-                            // and 24 more
-                            Ok(&LEAVES[180])
-                        } else {
-                            // 3 inputs
-                            // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.001 expected, 1.002 at worst, 0.550 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=64_BLOCK-N=512_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_SPLIT-K=2_mma=wgmma: slowdown 1.021 expected, 1.040 at worst, 0.563 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma: slowdown 1.183 expected, 1.240 at worst, 0.639 of the fallback's time at worst
-                            // and 26 more
-                            Ok(&LEAVES[181])
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.007 expected, 1.021 at worst, 0.274 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.045 expected, 1.077 at worst, 0.275 of the fallback's time at worst
+                            // and 46 more
+                            Ok(188)
                         }
                     }
                 }
             } else {
-                let k_times_n = needed(features::k_times_n(row), 13)?;
-                if k_times_n <= 26877952.0 {
-                    if k_times_n <= 16965632.0 {
-                        if m <= 89.0 {
-                            let mat1_dtype = needed(row.mat1_dtype, 7)?.known()?;
-                            if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                                // 3 inputs
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.974 of the fallback's time at worst
-                                // extern_fallback_mixed_mm: slowdown 1.112 expected, 1.219 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[183])
-                            } else {
-                                // 4 inputs
-                                // extern_fallback_mixed_mm: slowdown 1.084 expected, 1.194 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[182])
-                            }
-                        } else if arith_intensity <= 119.14430124577913 {
-                            // 40 inputs
-                            // extern_fallback_mixed_mm: slowdown 1.005 expected, 1.090 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[184])
+                let k = number(row.k().float(), 1)?;
+                if k <= 2880.0 {
+                    let n = number(row.n().float(), 2)?;
+                    if n <= 15712.0 {
+                        if n <= 10944.0 {
+                            // 12 inputs
+                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.756 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // and 33 more
+                            Ok(189)
                         } else {
-                            // 4 inputs
-                            // extern_fallback_mixed_mm: slowdown 1.020 expected, 1.039 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[185])
+                            // 10 inputs
+                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.595 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // and 38 more
+                            Ok(190)
                         }
                     } else {
-                        let k = number(row.k, 1)?;
-                        if k <= 4928.0 {
-                            let n = number(row.n, 2)?;
-                            if n <= 11264.0 {
-                                // 14 inputs
-                                // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.083 expected, 1.200 at worst, 1.049 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma: slowdown 1.101 expected, 1.312 at worst, 1.182 of the fallback's time at worst
-                                // extern_fallback_mixed_mm: slowdown 1.133 expected, 1.298 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[186])
-                            } else {
-                                // 6 inputs
-                                // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.068 expected, 1.132 at worst, 0.999 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_SPLIT-K=2_mma=wgmma: slowdown 1.050 expected, 1.340 at worst, 1.152 of the fallback's time at worst
-                                // extern_fallback_mixed_mm: slowdown 1.151 expected, 1.223 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[187])
-                            }
+                        let m_times_n = needed(features::m_times_n(row), 12)?;
+                        if m_times_n <= 737792.0 {
+                            // 6 inputs
+                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: slowdown 1.006 expected, 1.024 at worst, 0.670 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.049 expected, 1.137 at worst, 0.723 of the fallback's time at worst
+                            // and 42 more
+                            Ok(191)
                         } else {
-                            let n = number(row.n, 2)?;
-                            if n <= 3904.0 {
-                                // 3 inputs
-                                // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.085 expected, 1.224 at worst, 1.094 of the fallback's time at worst
-                                // extern_fallback_mixed_mm: slowdown 1.050 expected, 1.119 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[188])
-                            } else {
-                                // 4 inputs
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.001 expected, 1.003 at worst, 0.858 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.043 expected, 1.096 at worst, 0.906 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.102 expected, 1.172 at worst, 0.968 of the fallback's time at worst
-                                // and 2 more
-                                Ok(&LEAVES[189])
-                            }
+                            // 9 inputs
+                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.449 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // and 41 more
+                            Ok(192)
                         }
                     }
                 } else {
-                    let n = number(row.n, 2)?;
-                    if n <= 5952.0 {
-                        if k_times_n <= 43106304.0 {
-                            if n <= 3776.0 {
-                                // 6 inputs
-                                // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.009 expected, 1.054 at worst, 0.947 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.066 expected, 1.108 at worst, 1.027 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_SPLIT-K=8_mma=wgmma: slowdown 1.045 expected, 1.094 at worst, 1.037 of the fallback's time at worst
-                                // and 3 more
-                                Ok(&LEAVES[190])
-                            } else {
-                                // 6 inputs
-                                // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.048 expected, 1.128 at worst, 0.851 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.094 expected, 1.218 at worst, 0.908 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma: slowdown 1.089 expected, 1.392 at worst, 1.157 of the fallback's time at worst
-                                // and 4 more
-                                Ok(&LEAVES[191])
-                            }
-                        } else if n <= 3136.0 {
-                            // 6 inputs
-                            // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.000 expected, 1.000 at worst, 0.836 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.061 expected, 1.142 at worst, 0.875 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_SPLIT-K=8_mma=wgmma: slowdown 1.104 expected, 1.158 at worst, 0.905 of the fallback's time at worst
-                            // and 5 more
-                            Ok(&LEAVES[192])
+                    let n = number(row.n().float(), 2)?;
+                    if n <= 11512.0 {
+                        if k <= 9600.0 {
+                            // 9 inputs
+                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=3: slowdown 1.000 expected, 1.002 at worst, 0.457 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.030 expected, 1.105 at worst, 0.481 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // and 45 more
+                            Ok(193)
                         } else {
-                            // 22 inputs
-                            // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.017 expected, 1.071 at worst, 0.806 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.149 expected, 1.323 at worst, 0.857 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_SPLIT-K=8_mma=wgmma: slowdown 1.237 expected, 1.560 at worst, 1.046 of the fallback's time at worst
-                            // and 8 more
-                            Ok(&LEAVES[193])
+                            // 13 inputs
+                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.315 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.044 expected, 1.079 at worst, 0.320 of the fallback's time at worst
+                            // and 45 more
+                            Ok(194)
                         }
-                    } else if n <= 8576.0 {
-                        // 21 inputs
-                        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.015 expected, 1.095 at worst, 0.862 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma: slowdown 1.034 expected, 1.204 at worst, 0.824 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma: slowdown 1.225 expected, 1.548 at worst, 0.927 of the fallback's time at worst
-                        // and 7 more
-                        Ok(&LEAVES[194])
-                    } else if n <= 11344.0 {
-                        // 9 inputs
-                        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.039 expected, 1.097 at worst, 0.868 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma: slowdown 1.006 expected, 1.051 at worst, 0.825 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.180 expected, 1.461 at worst, 0.887 of the fallback's time at worst
-                        // and 9 more
-                        Ok(&LEAVES[195])
+                    } else if n <= 17088.0 {
+                        // 28 inputs
+                        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.032 expected, 1.159 at worst, 0.440 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.020 expected, 1.164 at worst, 0.440 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // and 46 more
+                        Ok(195)
                     } else {
-                        // 85 inputs
-                        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.010 expected, 1.140 at worst, 0.851 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_SPLIT-K=2_mma=wgmma: slowdown 1.184 expected, 1.781 at worst, 1.072 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma: slowdown 1.255 expected, 1.525 at worst, 1.206 of the fallback's time at worst
-                        // and 9 more
-                        Ok(&LEAVES[196])
+                        // 34 inputs
+                        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.005 expected, 1.082 at worst, 0.361 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.038 expected, 1.105 at worst, 0.357 of the fallback's time at worst
+                        // and 46 more
+                        Ok(196)
                     }
+                }
+            }
+        } else {
+            let k_times_n = needed(features::k_times_n(row), 13)?;
+            if k_times_n <= 21232640.0 {
+                if m <= 87.0 {
+                    let tiles_32x32 = needed(features::tiles_32x32(row), 34)?;
+                    if tiles_32x32 <= 548.0 {
+                        let k = number(row.k().float(), 1)?;
+                        if k <= 2872.0 {
+                            // 15 inputs
+                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.947 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // and 5 more
+                            Ok(197)
+                        } else {
+                            // 5 inputs
+                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.027 expected, 1.058 at worst, 0.926 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // and 8 more
+                            Ok(198)
+                        }
+                    } else if tiles_32x32 <= 673.0 {
+                        // 4 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // and 8 more
+                        Ok(199)
+                    } else {
+                        // 12 inputs
+                        // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: slowdown 1.011 expected, 1.073 at worst, 1.018 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // and 6 more
+                        Ok(200)
+                    }
+                } else if k_times_n <= 17539072.0 {
+                    // 48 inputs
+                    // extern_fallback_mixed_mm: slowdown 1.015 expected, 1.260 at worst, 1.000 of the fallback's time at worst
+                    Ok(201)
+                } else {
+                    // 10 inputs
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                    // extern_fallback_mixed_mm: slowdown 1.086 expected, 1.216 at worst, 1.000 of the fallback's time at worst
+                    Ok(202)
+                }
+            } else if m <= 65.0 {
+                let n = number(row.n().float(), 2)?;
+                if n <= 10952.0 {
+                    if n <= 8768.0 {
+                        // 36 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.039 expected, 1.241 at worst, 0.772 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma: slowdown 1.065 expected, 1.495 at worst, 0.748 of the fallback's time at worst
+                        // and 33 more
+                        Ok(203)
+                    } else {
+                        // 19 inputs
+                        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma: slowdown 1.004 expected, 1.038 at worst, 0.684 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.059 expected, 1.172 at worst, 0.796 of the fallback's time at worst
+                        // and 36 more
+                        Ok(204)
+                    }
+                } else if k_times_n <= 21608448.0 {
+                    // 1 input
+                    // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.002 expected, 1.002 at worst, 0.810 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                    // and 21 more
+                    Ok(205)
+                } else {
+                    // 89 inputs
+                    // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.003 expected, 1.136 at worst, 0.730 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                    // and 37 more
+                    Ok(206)
+                }
+            } else if k_times_n <= 36208128.0 {
+                let n = number(row.n().float(), 2)?;
+                if n <= 5952.0 {
+                    // 16 inputs
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                    // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.060 expected, 1.192 at worst, 0.956 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                    // and 6 more
+                    Ok(207)
+                } else {
+                    // 21 inputs
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                    // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.071 expected, 1.191 at worst, 1.043 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                    // and 5 more
+                    Ok(208)
+                }
+            } else {
+                let n = number(row.n().float(), 2)?;
+                if n <= 4096.0 {
+                    // 15 inputs
+                    // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.014 expected, 1.058 at worst, 0.822 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                    // and 9 more
+                    Ok(209)
+                } else {
+                    // 115 inputs
+                    // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.006 expected, 1.102 at worst, 0.787 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                    // and 11 more
+                    Ok(210)
                 }
             }
         }

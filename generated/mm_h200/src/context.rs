@@ -2,6 +2,7 @@
 //! What is known when choosing.
 
 use crate::leaves::Unsure;
+use crate::number::Number;
 
 /// All that is known of an input.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,36 +34,76 @@ pub struct Context {
     pub using_tf32: UsingTf32,
 }
 
-/// What the tree, the precondition and the derived features compute with: every number is an
-/// f64, NaN where it is undefined; a category is `None` where it is undefined.
-#[derive(Clone, Copy)]
-pub(crate) struct Row {
-    pub m: f64,
-    pub k: f64,
-    pub n: f64,
-    pub mat1_stride_0: f64,
-    pub mat1_stride_1: f64,
-    pub mat2_stride_0: f64,
-    pub mat2_stride_1: f64,
-    pub mat1_dtype: Option<Mat1Dtype>,
-    pub using_tf32: Option<UsingTf32>,
+/// The values that the tree, the precondition and the derived features ask for.
+pub(crate) trait Row {
+    /// How whole numbers come.
+    type Whole: Number;
+    /// `m`
+    fn m(&self) -> Self::Whole;
+    /// `k`
+    fn k(&self) -> Self::Whole;
+    /// `n`
+    fn n(&self) -> Self::Whole;
+    /// `mat1_stride_0`
+    fn mat1_stride_0(&self) -> Self::Whole;
+    /// `mat1_stride_1`
+    fn mat1_stride_1(&self) -> Self::Whole;
+    /// `mat2_stride_0`
+    fn mat2_stride_0(&self) -> Self::Whole;
+    /// `mat2_stride_1`
+    fn mat2_stride_1(&self) -> Self::Whole;
+    /// `mat1_dtype`; `None` is undefined
+    fn mat1_dtype(&self) -> Option<Mat1Dtype>;
+    /// `using_tf32`; `None` is undefined
+    fn using_tf32(&self) -> Option<UsingTf32>;
 }
 
-impl Context {
+impl Row for Context {
+    type Whole = i64;
+
     #[inline]
-    pub(crate) fn row(&self) -> Row {
-        Row {
-            // Whole numbers are rounded to the nearest f64.
-            m: self.m as f64,
-            k: self.k as f64,
-            n: self.n as f64,
-            mat1_stride_0: self.mat1_stride_0 as f64,
-            mat1_stride_1: self.mat1_stride_1 as f64,
-            mat2_stride_0: self.mat2_stride_0 as f64,
-            mat2_stride_1: self.mat2_stride_1 as f64,
-            mat1_dtype: Some(self.mat1_dtype),
-            using_tf32: Some(self.using_tf32),
-        }
+    fn m(&self) -> i64 {
+        self.m
+    }
+
+    #[inline]
+    fn k(&self) -> i64 {
+        self.k
+    }
+
+    #[inline]
+    fn n(&self) -> i64 {
+        self.n
+    }
+
+    #[inline]
+    fn mat1_stride_0(&self) -> i64 {
+        self.mat1_stride_0
+    }
+
+    #[inline]
+    fn mat1_stride_1(&self) -> i64 {
+        self.mat1_stride_1
+    }
+
+    #[inline]
+    fn mat2_stride_0(&self) -> i64 {
+        self.mat2_stride_0
+    }
+
+    #[inline]
+    fn mat2_stride_1(&self) -> i64 {
+        self.mat2_stride_1
+    }
+
+    #[inline]
+    fn mat1_dtype(&self) -> Option<Mat1Dtype> {
+        Some(self.mat1_dtype)
+    }
+
+    #[inline]
+    fn using_tf32(&self) -> Option<UsingTf32> {
+        Some(self.using_tf32)
     }
 }
 

@@ -5,1152 +5,914 @@
 
 use crate::context::{self, Row};
 use crate::features;
-use crate::leaves::{LEAVES, Leaf, Unsure};
+use crate::leaves::Unsure;
+use crate::number::Number;
 
-/// The leaf where this row ends.
+/// The position in [`LEAVES`](crate::leaves::LEAVES) where this row ends.
 #[rustfmt::skip]
 #[inline]
-pub(crate) fn leaf(row: &Row) -> Result<&'static Leaf, Unsure> {
+pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
     let tiles_16x64 = needed(features::tiles_16x64(row), 19)?;
-    if tiles_16x64 <= 1069.0 {
+    if tiles_16x64 <= 1205.0 {
         let k_times_n = needed(features::k_times_n(row), 14)?;
-        if k_times_n <= 1822976.0 {
-            let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
-            if tiles_64x64 <= 63.5 {
-                let mat1_dtype = needed(row.mat1_dtype, 7)?.known()?;
-                if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
-                    let using_tf32 = needed(row.using_tf32, 11)?.known()?;
-                    if using_tf32 == context::UsingTf32::False {
-                        let k = number(row.k, 1)?;
-                        if k <= 259.5 {
-                            // 3 inputs
-                            // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[20])
-                        } else {
-                            // 19 inputs
-                            // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[21])
-                        }
-                    } else if tiles_16x64 <= 48.5 {
-                        let tiles_128x64 = needed(features::tiles_128x64(row), 22)?;
-                        if tiles_128x64 <= 5.5 {
-                            let m_times_k = needed(features::m_times_k(row), 12)?;
-                            if m_times_k <= 42456.5 {
-                                // 4 inputs
-                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[13])
-                            } else {
-                                // 3 inputs
-                                // extern_mm: slowdown 1.009 expected, 1.028 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[14])
-                            }
-                        } else {
-                            let k = number(row.k, 1)?;
-                            if k <= 932.0 {
-                                // 3 inputs
-                                // cublaslt_ALGO=21_TILE=15_STAGES=6_SPLIT-K=8_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0: slowdown 1.013 expected, 1.023 at worst, 1.023 of the fallback's time at worst; not allowed
-                                // extern_mm: slowdown 1.015 expected, 1.038 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[15])
-                            } else {
-                                // 6 inputs
-                                // cublaslt_ALGO=21_TILE=15_STAGES=6_SPLIT-K=8_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0: slowdown 1.000 expected, 1.000 at worst, 0.989 of the fallback's time at worst; not allowed
-                                // extern_mm: slowdown 1.037 expected, 1.090 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[16])
-                            }
-                        }
-                    } else {
-                        let ctz_m = needed(features::ctz_m(row), 16)?;
-                        if ctz_m <= 6.5 {
-                            let mat1_stride_1 = number(row.mat1_stride_1, 4)?;
-                            if mat1_stride_1 <= 200.0 {
-                                // 14 inputs
-                                // extern_mm: slowdown 1.011 expected, 1.159 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[18])
-                            } else {
-                                // 4 inputs
-                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[19])
-                            }
-                        } else {
-                            // 4 inputs
-                            // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[17])
-                        }
-                    }
-                } else {
-                    let k = number(row.k, 1)?;
-                    if k <= 2720.0 {
-                        let m_times_n = needed(features::m_times_n(row), 13)?;
-                        if m_times_n <= 55424.0 {
-                            if tiles_64x64 <= 6.5 {
-                                if k <= 732.0 {
-                                    // 10 inputs
-                                    // extern_mm: slowdown 1.019 expected, 1.075 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[0])
+        if k_times_n <= 2089216.0 {
+            let tiles_128x128 = needed(features::tiles_128x128(row), 23)?;
+            if tiles_128x128 <= 21.5 {
+                let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
+                if mat2_stride_0 <= 1940.0 {
+                    let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
+                    if tiles_64x64 <= 60.5 {
+                        let k = number(row.k().float(), 1)?;
+                        if k <= 3424.0 {
+                            let n = number(row.n().float(), 2)?;
+                            if n <= 300.0 {
+                                let tiles_32x32 = needed(features::tiles_32x32(row), 20)?;
+                                if tiles_32x32 <= 27.5 {
+                                    // 49 inputs
+                                    // extern_mm: slowdown 1.026 expected, 1.176 at worst, 1.000 of the fallback's time at worst
+                                    Ok(1)
                                 } else {
-                                    // 23 inputs
-                                    // cublaslt_ALGO=66_TILE=7_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: slowdown 1.011 expected, 1.132 at worst, 1.049 of the fallback's time at worst; not allowed
-                                    // cublaslt_ALGO=66_TILE=10_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=4: slowdown 1.041 expected, 1.174 at worst, 1.094 of the fallback's time at worst; not allowed
-                                    // extern_mm: slowdown 1.046 expected, 1.176 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[1])
+                                    // 89 inputs
+                                    // extern_mm: slowdown 1.019 expected, 1.159 at worst, 1.000 of the fallback's time at worst
+                                    Ok(2)
                                 }
                             } else {
-                                let m = number(row.m, 0)?;
-                                if m <= 5.5 {
-                                    // 7 inputs
-                                    // cublaslt_ALGO=66_TILE=12_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: slowdown 1.018 expected, 1.033 at worst, 1.008 of the fallback's time at worst; not allowed
-                                    // cublaslt_ALGO=66_TILE=10_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=4: slowdown 1.007 expected, 1.019 at worst, 1.012 of the fallback's time at worst; not allowed
-                                    // cublaslt_ALGO=66_TILE=13_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.036 expected, 1.092 at worst, 1.026 of the fallback's time at worst; not allowed
-                                    // and 3 more
-                                    Ok(&LEAVES[2])
+                                let tiles_32x32 = needed(features::tiles_32x32(row), 20)?;
+                                if tiles_32x32 <= 27.5 {
+                                    // 40 inputs
+                                    // extern_mm: slowdown 1.019 expected, 1.131 at worst, 1.000 of the fallback's time at worst
+                                    Ok(3)
                                 } else {
-                                    // 117 inputs
-                                    // extern_mm: slowdown 1.018 expected, 1.132 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[3])
+                                    // 165 inputs
+                                    // cublaslt_ALGO=66_TILE=12_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: slowdown 1.016 expected, 1.083 at worst, 1.044 of the fallback's time at worst
+                                    // extern_mm: slowdown 1.027 expected, 1.216 at worst, 1.000 of the fallback's time at worst
+                                    Ok(4)
                                 }
                             }
-                        } else {
-                            let m_times_k = needed(features::m_times_k(row), 12)?;
-                            if m_times_k <= 15104.0 {
-                                // 17 inputs
-                                // cublaslt_ALGO=66_TILE=12_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: slowdown 1.007 expected, 1.025 at worst, 1.025 of the fallback's time at worst; not allowed
-                                // extern_mm: slowdown 1.008 expected, 1.042 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[4])
-                            } else if k <= 988.0 {
-                                // 87 inputs
-                                // cublaslt_ALGO=66_TILE=12_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: slowdown 1.015 expected, 1.093 at worst, 1.083 of the fallback's time at worst; not allowed
-                                // cublaslt_ALGO=66_TILE=13_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.025 expected, 1.105 at worst, 1.083 of the fallback's time at worst; not allowed
-                                // extern_mm: slowdown 1.025 expected, 1.095 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[5])
+                        } else if k <= 3809.5 {
+                            let m = number(row.m().float(), 0)?;
+                            if m <= 58.5 {
+                                // 8 inputs
+                                // extern_mm: slowdown 1.002 expected, 1.017 at worst, 1.000 of the fallback's time at worst
+                                Ok(6)
                             } else {
-                                // 31 inputs
-                                // cublaslt_ALGO=66_TILE=12_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: slowdown 1.019 expected, 1.261 at worst, 1.139 of the fallback's time at worst; not allowed
-                                // cublaslt_ALGO=66_TILE=12_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: slowdown 1.035 expected, 1.107 at worst, 1.107 of the fallback's time at worst; not allowed
-                                // cublaslt_ALGO=66_TILE=13_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.036 expected, 1.155 at worst, 1.109 of the fallback's time at worst; not allowed
-                                // and 1 more
-                                Ok(&LEAVES[6])
-                            }
-                        }
-                    } else if k <= 4082.5 {
-                        let arith_intensity = needed(features::arith_intensity(row), 15)?;
-                        if arith_intensity <= 155.37518869391013 {
-                            let ctz_k = needed(features::ctz_k(row), 17)?;
-                            if ctz_k <= 3.0 {
-                                // 4 inputs
+                                // 5 inputs
                                 // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[8])
-                            } else {
-                                // 27 inputs
-                                // extern_mm: slowdown 1.010 expected, 1.075 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[9])
+                                Ok(7)
                             }
                         } else {
-                            // 5 inputs
-                            // extern_mm: slowdown 1.026 expected, 1.036 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[7])
+                            // 72 inputs
+                            // extern_mm: slowdown 1.001 expected, 1.025 at worst, 1.000 of the fallback's time at worst
+                            Ok(5)
                         }
                     } else {
-                        let m_times_n = needed(features::m_times_n(row), 13)?;
-                        if m_times_n <= 125752.0 {
-                            if m_times_n <= 33760.0 {
-                                // 35 inputs
-                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[11])
-                            } else {
-                                // 11 inputs
-                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[12])
-                            }
-                        } else {
-                            // 5 inputs
-                            // extern_mm: slowdown 1.002 expected, 1.009 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[10])
-                        }
-                    }
-                }
-            } else if tiles_16x64 <= 556.0 {
-                let arith_intensity = needed(features::arith_intensity(row), 15)?;
-                if arith_intensity <= 102.19333674879948 {
-                    let m_times_n = needed(features::m_times_n(row), 13)?;
-                    if m_times_n <= 49280.0 {
-                        // 5 inputs
-                        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                        Ok(&LEAVES[22])
-                    } else {
-                        let m_times_k = needed(features::m_times_k(row), 12)?;
-                        if m_times_k <= 7200.0 {
-                            if tiles_16x64 <= 87.5 {
-                                // 6 inputs
-                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[23])
-                            } else {
-                                // 6 inputs
-                                // cublaslt_ALGO=66_TILE=27_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: slowdown 1.001 expected, 1.006 at worst, 1.006 of the fallback's time at worst; not allowed
-                                // extern_mm: slowdown 1.023 expected, 1.042 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[24])
-                            }
-                        } else if tiles_64x64 <= 89.0 {
-                            // 19 inputs
-                            // extern_mm: slowdown 1.007 expected, 1.030 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[25])
-                        } else {
-                            // 13 inputs
-                            // cublaslt_ALGO=66_TILE=27_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: slowdown 1.006 expected, 1.027 at worst, 1.012 of the fallback's time at worst; not allowed
-                            // extern_mm: slowdown 1.019 expected, 1.057 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[26])
-                        }
+                        // 20 inputs
+                        // extern_mm: slowdown 1.008 expected, 1.038 at worst, 1.000 of the fallback's time at worst
+                        Ok(0)
                     }
                 } else {
-                    let mat1_dtype = needed(row.mat1_dtype, 7)?.known()?;
-                    if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
-                        let m_times_k = needed(features::m_times_k(row), 12)?;
-                        if m_times_k <= 397437.0 {
-                            // 4 inputs
-                            // extern_mm: slowdown 1.013 expected, 1.053 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[31])
-                        } else {
-                            // 3 inputs
-                            // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[32])
-                        }
+                    let ctz_k = needed(features::ctz_k(row), 17)?;
+                    if ctz_k <= 4.5 {
+                        // 9 inputs
+                        // extern_mm: slowdown 1.005 expected, 1.018 at worst, 1.000 of the fallback's time at worst
+                        Ok(8)
                     } else {
-                        let m_times_k = needed(features::m_times_k(row), 12)?;
-                        if m_times_k <= 1127296.0 {
-                            let n = number(row.n, 2)?;
-                            if n <= 1469.5 {
-                                // 37 inputs
-                                // extern_mm: slowdown 1.008 expected, 1.038 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[27])
-                            } else {
-                                // 12 inputs
-                                // extern_mm: slowdown 1.010 expected, 1.060 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[28])
-                            }
-                        } else {
-                            let m = number(row.m, 0)?;
-                            if m <= 1277.0 {
-                                // 11 inputs
-                                // extern_mm: slowdown 1.003 expected, 1.038 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[29])
-                            } else {
-                                // 7 inputs
-                                // extern_mm: slowdown 1.007 expected, 1.032 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[30])
-                            }
-                        }
+                        // 2 inputs
+                        // extern_mm: slowdown 1.028 expected, 1.030 at worst, 1.000 of the fallback's time at worst
+                        Ok(9)
                     }
                 }
             } else {
-                let mat1_dtype = needed(row.mat1_dtype, 7)?.known()?;
-                if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
-                    if tiles_16x64 <= 864.0 {
-                        let n = number(row.n, 2)?;
-                        if n <= 1280.0 {
-                            let m_times_n = needed(features::m_times_n(row), 13)?;
-                            if m_times_n <= 696304.0 {
-                                // 5 inputs
-                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[42])
-                            } else {
-                                // 3 inputs
-                                // extern_mm: slowdown 1.002 expected, 1.006 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[43])
-                            }
-                        } else {
+                let m_times_n = needed(features::m_times_n(row), 13)?;
+                if m_times_n <= 491776.0 {
+                    let n = number(row.n().float(), 2)?;
+                    if n <= 656.0 {
+                        let k = number(row.k().float(), 1)?;
+                        if k <= 160.0 {
                             // 3 inputs
-                            // extern_mm: slowdown 1.028 expected, 1.085 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[41])
+                            // extern_mm: slowdown 1.008 expected, 1.019 at worst, 1.000 of the fallback's time at worst
+                            Ok(10)
+                        } else {
+                            let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                            if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
+                                if tiles_16x64 <= 436.5 {
+                                    // 5 inputs
+                                    // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(13)
+                                } else {
+                                    // 3 inputs
+                                    // extern_mm: slowdown 1.017 expected, 1.053 at worst, 1.000 of the fallback's time at worst
+                                    Ok(14)
+                                }
+                            } else if tiles_128x128 <= 26.5 {
+                                // 9 inputs
+                                // extern_mm: slowdown 1.013 expected, 1.038 at worst, 1.000 of the fallback's time at worst
+                                Ok(11)
+                            } else {
+                                // 25 inputs
+                                // extern_mm: slowdown 1.004 expected, 1.032 at worst, 1.000 of the fallback's time at worst
+                                Ok(12)
+                            }
                         }
                     } else {
-                        // 4 inputs
-                        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                        Ok(&LEAVES[40])
-                    }
-                } else {
-                    let m_times_k = needed(features::m_times_k(row), 12)?;
-                    if m_times_k <= 373392.0 {
-                        if tiles_64x64 <= 159.5 {
-                            let arith_intensity = needed(features::arith_intensity(row), 15)?;
-                            if arith_intensity <= 118.39611823106847 {
-                                // 1 input
-                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[33])
+                        let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
+                        if mat1_stride_1 <= 184.0 {
+                            let ctz_n = needed(features::ctz_n(row), 18)?;
+                            if ctz_n <= 8.5 {
+                                let ctz_m = needed(features::ctz_m(row), 16)?;
+                                if ctz_m <= 2.5 {
+                                    // 34 inputs
+                                    // extern_mm: slowdown 1.011 expected, 1.132 at worst, 1.000 of the fallback's time at worst
+                                    Ok(16)
+                                } else {
+                                    // 29 inputs
+                                    // extern_mm: slowdown 1.010 expected, 1.060 at worst, 1.000 of the fallback's time at worst
+                                    Ok(17)
+                                }
+                            } else {
+                                // 8 inputs
+                                // extern_mm: slowdown 1.014 expected, 1.057 at worst, 1.000 of the fallback's time at worst
+                                Ok(15)
+                            }
+                        } else {
+                            let m = number(row.m().float(), 0)?;
+                            if m <= 400.0 {
+                                // 5 inputs
+                                // cublaslt_ALGO=66_TILE=15_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.013 expected, 1.031 at worst, 0.996 of the fallback's time at worst; not allowed
+                                // extern_mm: slowdown 1.029 expected, 1.051 at worst, 1.000 of the fallback's time at worst
+                                Ok(18)
                             } else {
                                 // 2 inputs
-                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[34])
-                            }
-                        } else {
-                            let k = number(row.k, 1)?;
-                            if k <= 400.0 {
-                                // 15 inputs
-                                // extern_mm: slowdown 1.008 expected, 1.037 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[35])
-                            } else {
-                                // 4 inputs
-                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[36])
+                                // extern_mm: slowdown 1.015 expected, 1.016 at worst, 1.000 of the fallback's time at worst
+                                Ok(19)
                             }
                         }
-                    } else if k_times_n <= 1439232.0 {
-                        let ctz_k = needed(features::ctz_k(row), 17)?;
-                        if ctz_k <= 1.5 {
-                            // 2 inputs
-                            // extern_mm: slowdown 1.094 expected, 1.195 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[38])
+                    }
+                } else if tiles_128x128 <= 64.5 {
+                    let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
+                    if mat1_stride_0 <= 447.5 {
+                        let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                        if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
+                            let m = number(row.m().float(), 0)?;
+                            if m <= 1920.0 {
+                                // 3 inputs
+                                // extern_mm: slowdown 1.028 expected, 1.085 at worst, 1.000 of the fallback's time at worst
+                                Ok(22)
+                            } else {
+                                // 3 inputs
+                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(23)
+                            }
                         } else {
-                            // 29 inputs
-                            // extern_mm: slowdown 1.003 expected, 1.021 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[39])
+                            let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
+                            if tiles_64x64 <= 159.5 {
+                                // 15 inputs
+                                // extern_mm: slowdown 1.005 expected, 1.021 at worst, 1.000 of the fallback's time at worst
+                                Ok(20)
+                            } else {
+                                // 23 inputs
+                                // extern_mm: slowdown 1.007 expected, 1.037 at worst, 1.000 of the fallback's time at worst
+                                Ok(21)
+                            }
                         }
                     } else {
-                        // 7 inputs
-                        // extern_mm: slowdown 1.010 expected, 1.033 at worst, 1.000 of the fallback's time at worst
-                        Ok(&LEAVES[37])
+                        let m = number(row.m().float(), 0)?;
+                        if m <= 3414.0 {
+                            if k_times_n <= 423936.0 {
+                                // 3 inputs
+                                // extern_mm: slowdown 1.009 expected, 1.021 at worst, 1.000 of the fallback's time at worst
+                                Ok(25)
+                            } else {
+                                // 22 inputs
+                                // extern_mm: slowdown 1.003 expected, 1.033 at worst, 1.000 of the fallback's time at worst
+                                Ok(26)
+                            }
+                        } else {
+                            // 6 inputs
+                            // extern_mm: slowdown 1.031 expected, 1.195 at worst, 1.000 of the fallback's time at worst
+                            Ok(24)
+                        }
+                    }
+                } else if tiles_16x64 <= 903.0 {
+                    // 5 inputs
+                    // extern_mm: slowdown 1.001 expected, 1.003 at worst, 1.000 of the fallback's time at worst
+                    Ok(27)
+                } else {
+                    let ctz_k = needed(features::ctz_k(row), 17)?;
+                    if ctz_k <= 6.5 {
+                        // 25 inputs
+                        // extern_mm: slowdown 1.001 expected, 1.023 at worst, 1.000 of the fallback's time at worst
+                        Ok(28)
+                    } else {
+                        // 5 inputs
+                        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                        Ok(29)
                     }
                 }
             }
         } else {
-            let n = number(row.n, 2)?;
-            if n <= 2020.0 {
-                let k = number(row.k, 1)?;
-                if k <= 4448.0 {
-                    let m_times_n = needed(features::m_times_n(row), 13)?;
-                    if m_times_n <= 213696.0 {
-                        if k <= 4128.0 {
-                            let tiles_32x32 = needed(features::tiles_32x32(row), 20)?;
-                            if tiles_32x32 <= 131.0 {
-                                if k <= 3584.0 {
-                                    // 23 inputs
-                                    // extern_mm: slowdown 1.014 expected, 1.087 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[44])
-                                } else {
-                                    // 5 inputs
-                                    // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[45])
-                                }
+            let m = number(row.m().float(), 0)?;
+            if m <= 8.5 {
+                let n = number(row.n().float(), 2)?;
+                if n <= 1852.0 {
+                    let k = number(row.k().float(), 1)?;
+                    if k <= 2720.0 {
+                        // 2 inputs
+                        // extern_mm: slowdown 1.005 expected, 1.007 at worst, 1.000 of the fallback's time at worst
+                        Ok(30)
+                    } else if k <= 4928.0 {
+                        let ctz_k = needed(features::ctz_k(row), 17)?;
+                        if ctz_k <= 7.0 {
+                            let m_times_k = needed(features::m_times_k(row), 12)?;
+                            if m_times_k <= 24736.0 {
+                                // 2 inputs
+                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(31)
                             } else {
-                                let ctz_m = needed(features::ctz_m(row), 16)?;
-                                if ctz_m <= 6.5 {
-                                    // 5 inputs
-                                    // cublaslt_ALGO=66_TILE=12_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: slowdown 1.004 expected, 1.014 at worst, 0.989 of the fallback's time at worst; not allowed
-                                    // extern_mm: slowdown 1.035 expected, 1.119 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[46])
-                                } else {
-                                    // 2 inputs
-                                    // cublaslt_ALGO=66_TILE=12_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: slowdown 1.008 expected, 1.015 at worst, 0.991 of the fallback's time at worst; not allowed
-                                    // cublaslt_ALGO=66_TILE=13_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.007 expected, 1.014 at worst, 0.997 of the fallback's time at worst; not allowed
-                                    // extern_mm: slowdown 1.020 expected, 1.024 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[47])
-                                }
+                                // 2 inputs
+                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(32)
                             }
+                        } else if n <= 1212.0 {
+                            // 2 inputs
+                            // extern_mm: slowdown 1.011 expected, 1.023 at worst, 1.000 of the fallback's time at worst
+                            Ok(33)
                         } else {
-                            let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
-                            if tiles_64x64 <= 19.0 {
-                                let m = number(row.m, 0)?;
-                                if m <= 21.0 {
-                                    // 2 inputs
-                                    // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[48])
-                                } else {
-                                    // 2 inputs
-                                    // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[49])
-                                }
-                            } else {
-                                let mat1_stride_0 = number(row.mat1_stride_0, 3)?;
-                                if mat1_stride_0 <= 1868.0 {
-                                    // 1 input
-                                    // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[50])
-                                } else {
-                                    // 2 inputs
-                                    // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[51])
-                                }
-                            }
-                        }
-                    } else {
-                        let m_times_k = needed(features::m_times_k(row), 12)?;
-                        if m_times_k <= 322768.0 {
                             // 3 inputs
-                            // extern_mm: slowdown 1.042 expected, 1.101 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[52])
-                        } else {
-                            let tiles_128x64 = needed(features::tiles_128x64(row), 22)?;
-                            if tiles_128x64 <= 122.0 {
-                                if m_times_n <= 495488.0 {
-                                    // 6 inputs
-                                    // extern_mm: slowdown 1.002 expected, 1.011 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[54])
-                                } else {
-                                    // 4 inputs
-                                    // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[55])
-                                }
-                            } else {
-                                // 5 inputs
-                                // extern_mm: slowdown 1.009 expected, 1.019 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[53])
-                            }
+                            // extern_mm: slowdown 1.004 expected, 1.009 at worst, 1.000 of the fallback's time at worst
+                            Ok(34)
                         }
+                    } else if k_times_n <= 31592448.0 {
+                        let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
+                        if mat2_stride_0 <= 1368.0 {
+                            // 75 inputs
+                            // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(35)
+                        } else {
+                            // 7 inputs
+                            // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(36)
+                        }
+                    } else if k <= 24416.0 {
+                        // 3 inputs
+                        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                        Ok(37)
+                    } else {
+                        // 4 inputs
+                        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                        Ok(38)
                     }
                 } else {
-                    let using_tf32 = needed(row.using_tf32, 11)?.known()?;
-                    if using_tf32 == context::UsingTf32::True {
+                    let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                    if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
                         let m_times_k = needed(features::m_times_k(row), 12)?;
-                        if m_times_k <= 16414752.0 {
-                            let arith_intensity = needed(features::arith_intensity(row), 15)?;
-                            if arith_intensity <= 109.21856272564006 {
-                                if n <= 1688.0 {
+                        if m_times_k <= 17472.0 {
+                            if n <= 3104.0 {
+                                // 4 inputs
+                                // extern_mm: slowdown 1.003 expected, 1.009 at worst, 1.000 of the fallback's time at worst
+                                Ok(47)
+                            } else {
+                                let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
+                                if mat2_stride_1 <= 6496.0 {
                                     // 26 inputs
                                     // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[64])
+                                    Ok(48)
                                 } else {
                                     // 3 inputs
                                     // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[65])
+                                    Ok(49)
                                 }
-                            } else if k <= 10464.0 {
-                                // 8 inputs
-                                // extern_mm: slowdown 1.002 expected, 1.012 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[66])
-                            } else {
-                                // 5 inputs
-                                // extern_mm: slowdown 1.121 expected, 1.384 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[67])
                             }
                         } else {
-                            // 5 inputs
-                            // extern_mm: slowdown 1.154 expected, 1.496 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[63])
-                        }
-                    } else {
-                        let arith_intensity = needed(features::arith_intensity(row), 15)?;
-                        if arith_intensity <= 365.27095313284974 {
-                            if n <= 1744.0 {
-                                if k <= 4704.0 {
-                                    // 5 inputs
-                                    // extern_mm: slowdown 1.014 expected, 1.067 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[56])
-                                } else {
-                                    // 303 inputs
-                                    // extern_mm: slowdown 1.000 expected, 1.016 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[57])
-                                }
-                            } else if k <= 6464.0 {
-                                // 5 inputs
-                                // extern_mm: slowdown 1.003 expected, 1.009 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[58])
-                            } else {
-                                // 13 inputs
-                                // extern_mm: slowdown 1.002 expected, 1.020 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[59])
-                            }
-                        } else if arith_intensity <= 419.1345258250557 {
-                            // 3 inputs
-                            // extern_mm: slowdown 1.034 expected, 1.087 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[60])
-                        } else {
-                            let m_times_k = needed(features::m_times_k(row), 12)?;
-                            if m_times_k <= 21881856.0 {
+                            let using_tf32 = needed(row.using_tf32(), 11)?.known()?;
+                            if using_tf32 == context::UsingTf32::False {
                                 // 4 inputs
                                 // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[61])
+                                Ok(50)
+                            } else if k_times_n <= 145367040.0 {
+                                // 5 inputs
+                                // extern_mm: slowdown 1.005 expected, 1.025 at worst, 1.000 of the fallback's time at worst
+                                Ok(51)
                             } else {
+                                // 4 inputs
+                                // cublaslt_ALGO=21_TILE=15_STAGES=6_SPLIT-K=8_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0: slowdown 1.000 expected, 1.000 at worst, 0.988 of the fallback's time at worst
+                                // extern_mm: slowdown 1.221 expected, 1.560 at worst, 1.000 of the fallback's time at worst
+                                Ok(52)
+                            }
+                        }
+                    } else if n <= 7712.0 {
+                        if n <= 5120.0 {
+                            if k_times_n <= 3452672.0 {
+                                // 6 inputs
+                                // extern_mm: slowdown 1.005 expected, 1.020 at worst, 1.000 of the fallback's time at worst
+                                Ok(39)
+                            } else {
+                                // 74 inputs
+                                // extern_mm: slowdown 1.031 expected, 1.127 at worst, 1.000 of the fallback's time at worst
+                                Ok(40)
+                            }
+                        } else {
+                            let ctz_k = needed(features::ctz_k(row), 17)?;
+                            if ctz_k <= 1.5 {
                                 // 3 inputs
                                 // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[62])
+                                Ok(41)
+                            } else {
+                                // 38 inputs
+                                // extern_mm: slowdown 1.012 expected, 1.070 at worst, 1.000 of the fallback's time at worst
+                                Ok(42)
                             }
+                        }
+                    } else if n <= 9696.0 {
+                        let m_times_n = needed(features::m_times_n(row), 13)?;
+                        if m_times_n <= 44368.0 {
+                            // 11 inputs
+                            // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(43)
+                        } else {
+                            // 8 inputs
+                            // extern_mm: slowdown 1.022 expected, 1.074 at worst, 1.000 of the fallback's time at worst
+                            Ok(44)
+                        }
+                    } else {
+                        let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
+                        if mat1_stride_0 <= 2068.0 {
+                            // 73 inputs
+                            // extern_mm: slowdown 1.012 expected, 1.416 at worst, 1.000 of the fallback's time at worst
+                            Ok(45)
+                        } else {
+                            // 45 inputs
+                            // extern_mm: slowdown 1.020 expected, 1.095 at worst, 1.000 of the fallback's time at worst
+                            Ok(46)
                         }
                     }
                 }
             } else {
-                let arith_intensity = needed(features::arith_intensity(row), 15)?;
-                if arith_intensity <= 7.99546503317147 {
-                    let mat1_dtype = needed(row.mat1_dtype, 7)?.known()?;
-                    if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
-                        let m_times_k = needed(features::m_times_k(row), 12)?;
-                        if m_times_k <= 23488.0 {
-                            if n <= 3232.0 {
-                                // 5 inputs
-                                // extern_mm: slowdown 1.003 expected, 1.009 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[76])
-                            } else {
-                                let mat2_stride_1 = number(row.mat2_stride_1, 6)?;
-                                if mat2_stride_1 <= 6496.0 {
-                                    // 28 inputs
-                                    // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[77])
-                                } else {
-                                    // 3 inputs
-                                    // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[78])
-                                }
-                            }
+                let k = number(row.k().float(), 1)?;
+                if k <= 1840.0 {
+                    let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
+                    if tiles_64x64 <= 56.5 {
+                        if m <= 20.0 {
+                            // 4 inputs
+                            // extern_mm: slowdown 1.010 expected, 1.028 at worst, 1.000 of the fallback's time at worst
+                            Ok(53)
+                        } else if m <= 62.5 {
+                            // 7 inputs
+                            // extern_mm: slowdown 1.021 expected, 1.053 at worst, 1.000 of the fallback's time at worst
+                            Ok(54)
                         } else {
-                            let m = number(row.m, 0)?;
-                            if m <= 7.0 {
-                                if k_times_n <= 146673664.0 {
-                                    // 1 input
-                                    // cublaslt_ALGO=21_TILE=15_STAGES=6_SPLIT-K=8_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0: slowdown 1.000 expected, 1.000 at worst, 0.976 of the fallback's time at worst; not allowed
-                                    // cublaslt_ALGO=66_TILE=10_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=4: slowdown unknown expected, unknown at worst; not allowed
-                                    // extern_mm: slowdown 1.025 expected, 1.025 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[80])
-                                } else {
-                                    // 6 inputs
-                                    // cublaslt_ALGO=21_TILE=15_STAGES=6_SPLIT-K=8_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0: slowdown 1.000 expected, 1.000 at worst, 0.946 of the fallback's time at worst; not allowed
-                                    // cublaslt_ALGO=66_TILE=10_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=4: slowdown unknown expected, unknown at worst; not allowed
-                                    // cublaslt_ALGO=66_TILE=27_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: slowdown unknown expected, unknown at worst; not allowed
-                                    // and 1 more
-                                    Ok(&LEAVES[81])
-                                }
-                            } else {
-                                // 3 inputs
+                            // 1 input
+                            // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(55)
+                        }
+                    } else if tiles_64x64 <= 149.0 {
+                        let ctz_k = needed(features::ctz_k(row), 17)?;
+                        if ctz_k <= 5.5 {
+                            let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                            if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
+                                // 2 inputs
                                 // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[79])
-                            }
-                        }
-                    } else if n <= 7712.0 {
-                        let k = number(row.k, 1)?;
-                        if k <= 2496.0 {
-                            let mat1_stride_0 = number(row.mat1_stride_0, 3)?;
-                            if mat1_stride_0 <= 588.0 {
-                                // 16 inputs
-                                // cublaslt_ALGO=66_TILE=10_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=4: slowdown 1.001 expected, 1.012 at worst, 1.000 of the fallback's time at worst; not allowed
-                                // extern_mm: slowdown 1.025 expected, 1.114 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[68])
-                            } else {
-                                // 30 inputs
-                                // extern_mm: slowdown 1.006 expected, 1.053 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[69])
-                            }
-                        } else if n <= 2880.0 {
-                            // 22 inputs
-                            // extern_mm: slowdown 1.019 expected, 1.087 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[70])
-                        } else {
-                            // 51 inputs
-                            // cublaslt_ALGO=66_TILE=10_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=4: slowdown 1.006 expected, 1.103 at worst, 1.103 of the fallback's time at worst; not allowed
-                            // extern_mm: slowdown 1.034 expected, 1.127 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[71])
-                        }
-                    } else {
-                        let mat1_stride_0 = number(row.mat1_stride_0, 3)?;
-                        if mat1_stride_0 <= 160.0 {
-                            let mat2_stride_0 = number(row.mat2_stride_0, 5)?;
-                            if mat2_stride_0 <= 9408.0 {
-                                // 5 inputs
-                                // extern_mm: slowdown 1.027 expected, 1.074 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[72])
+                                Ok(57)
                             } else {
                                 // 31 inputs
-                                // extern_mm: slowdown 1.009 expected, 1.071 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[73])
+                                // extern_mm: slowdown 1.011 expected, 1.101 at worst, 1.000 of the fallback's time at worst
+                                Ok(56)
                             }
+                        } else if m <= 78.5 {
+                            // 2 inputs
+                            // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(58)
                         } else {
-                            let ctz_k = needed(features::ctz_k(row), 17)?;
-                            if ctz_k <= 4.5 {
-                                // 34 inputs
-                                // extern_mm: slowdown 1.018 expected, 1.416 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[74])
-                            } else {
-                                // 67 inputs
-                                // extern_mm: slowdown 1.014 expected, 1.095 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[75])
-                            }
+                            // 2 inputs
+                            // extern_mm: slowdown 1.020 expected, 1.027 at worst, 1.000 of the fallback's time at worst
+                            Ok(59)
                         }
-                    }
-                } else if k_times_n <= 6187008.0 {
-                    let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
-                    if tiles_64x64 <= 56.0 {
-                        let m_times_n = needed(features::m_times_n(row), 13)?;
-                        if m_times_n <= 47424.0 {
-                            let m_times_k = needed(features::m_times_k(row), 12)?;
-                            if m_times_k <= 18576.0 {
-                                // 3 inputs
-                                // extern_mm: slowdown 1.004 expected, 1.014 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[82])
-                            } else {
-                                // 3 inputs
-                                // extern_mm: slowdown 1.011 expected, 1.028 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[83])
-                            }
-                        } else if m_times_n <= 156096.0 {
-                            // 8 inputs
-                            // cublaslt_ALGO=66_TILE=12_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: slowdown 1.011 expected, 1.042 at worst, 0.997 of the fallback's time at worst; not allowed
-                            // cublaslt_ALGO=66_TILE=13_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.022 expected, 1.108 at worst, 1.058 of the fallback's time at worst; not allowed
-                            // extern_mm: slowdown 1.031 expected, 1.070 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[84])
+                    } else if k <= 362.5 {
+                        let ctz_k = needed(features::ctz_k(row), 17)?;
+                        if ctz_k <= 1.5 {
+                            // 4 inputs
+                            // extern_mm: slowdown 1.153 expected, 1.249 at worst, 1.000 of the fallback's time at worst
+                            Ok(61)
                         } else {
-                            // 3 inputs
-                            // cublaslt_ALGO=66_TILE=12_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: slowdown 1.000 expected, 1.000 at worst, 0.986 of the fallback's time at worst; not allowed
-                            // extern_mm: slowdown 1.012 expected, 1.021 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[85])
+                            // 18 inputs
+                            // extern_mm: slowdown 1.003 expected, 1.033 at worst, 1.000 of the fallback's time at worst
+                            Ok(62)
                         }
                     } else {
-                        let m = number(row.m, 0)?;
-                        if m <= 13.0 {
-                            // 3 inputs
-                            // cublaslt_ALGO=66_TILE=27_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: slowdown 1.000 expected, 1.000 at worst, 0.954 of the fallback's time at worst; not allowed
-                            // extern_mm: slowdown 1.174 expected, 1.249 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[86])
-                        } else {
-                            let mat1_dtype = needed(row.mat1_dtype, 7)?.known()?;
-                            if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
-                                // 7 inputs
-                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[88])
+                        // 54 inputs
+                        // extern_mm: slowdown 1.000 expected, 1.007 at worst, 1.000 of the fallback's time at worst
+                        Ok(60)
+                    }
+                } else {
+                    let n = number(row.n().float(), 2)?;
+                    if n <= 7968.0 {
+                        if k <= 4128.0 {
+                            let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
+                            if tiles_64x64 <= 62.5 {
+                                let arith_intensity = needed(features::arith_intensity(row), 15)?;
+                                if arith_intensity <= 102.03597785394146 {
+                                    // 29 inputs
+                                    // extern_mm: slowdown 1.014 expected, 1.109 at worst, 1.000 of the fallback's time at worst
+                                    Ok(63)
+                                } else {
+                                    // 5 inputs
+                                    // extern_mm: slowdown 1.020 expected, 1.031 at worst, 1.000 of the fallback's time at worst
+                                    Ok(64)
+                                }
+                            } else if tiles_16x64 <= 451.5 {
+                                // 24 inputs
+                                // extern_mm: slowdown 1.004 expected, 1.029 at worst, 1.000 of the fallback's time at worst
+                                Ok(65)
                             } else {
-                                // 54 inputs
-                                // extern_mm: slowdown 1.008 expected, 1.144 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[87])
+                                // 20 inputs
+                                // extern_mm: slowdown 1.003 expected, 1.023 at worst, 1.000 of the fallback's time at worst
+                                Ok(66)
+                            }
+                        } else {
+                            let using_tf32 = needed(row.using_tf32(), 11)?.known()?;
+                            if using_tf32 == context::UsingTf32::True {
+                                let tiles_32x32 = needed(features::tiles_32x32(row), 20)?;
+                                if tiles_32x32 <= 673.5 {
+                                    // 43 inputs
+                                    // extern_mm: slowdown 1.021 expected, 1.384 at worst, 1.000 of the fallback's time at worst
+                                    Ok(69)
+                                } else {
+                                    // 4 inputs
+                                    // extern_mm: slowdown 1.298 expected, 1.733 at worst, 1.000 of the fallback's time at worst
+                                    Ok(70)
+                                }
+                            } else if n <= 4672.0 {
+                                // 300 inputs
+                                // extern_mm: slowdown 1.002 expected, 1.089 at worst, 1.000 of the fallback's time at worst
+                                Ok(67)
+                            } else {
+                                // 34 inputs
+                                // extern_mm: slowdown 1.010 expected, 1.086 at worst, 1.000 of the fallback's time at worst
+                                Ok(68)
                             }
                         }
-                    }
-                } else if k_times_n <= 141385374.5 {
-                    let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
-                    if tiles_64x64 <= 66.5 {
-                        if tiles_16x64 <= 166.5 {
-                            // 32 inputs
-                            // extern_mm: slowdown 1.010 expected, 1.109 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[89])
+                    } else if n <= 16800.0 {
+                        let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
+                        if tiles_64x64 <= 177.0 {
+                            let m_times_n = needed(features::m_times_n(row), 13)?;
+                            if m_times_n <= 353440.0 {
+                                // 11 inputs
+                                // extern_mm: slowdown 1.029 expected, 1.131 at worst, 1.000 of the fallback's time at worst
+                                Ok(71)
+                            } else {
+                                // 6 inputs
+                                // extern_mm: slowdown 1.047 expected, 1.169 at worst, 1.000 of the fallback's time at worst
+                                Ok(72)
+                            }
+                        } else if k <= 27840.0 {
+                            // 34 inputs
+                            // extern_mm: slowdown 1.012 expected, 1.109 at worst, 1.000 of the fallback's time at worst
+                            Ok(73)
+                        } else {
+                            // 3 inputs
+                            // extern_mm: slowdown 1.047 expected, 1.059 at worst, 1.000 of the fallback's time at worst
+                            Ok(74)
+                        }
+                    } else if n <= 20480.0 {
+                        let m_times_k = needed(features::m_times_k(row), 12)?;
+                        if m_times_k <= 207488.0 {
+                            // 4 inputs
+                            // cublaslt_ALGO=66_TILE=27_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: slowdown 1.001 expected, 1.003 at worst, 1.003 of the fallback's time at worst; not allowed
+                            // extern_mm: slowdown 1.032 expected, 1.062 at worst, 1.000 of the fallback's time at worst
+                            Ok(75)
+                        } else {
+                            // 6 inputs
+                            // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=5_warps=8_STREAM-K=0_mma=tma: slowdown 1.000 expected, 1.000 at worst, 0.987 of the fallback's time at worst; not allowed
+                            // cublaslt_ALGO=66_TILE=27_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: slowdown 1.057 expected, 1.084 at worst, 1.039 of the fallback's time at worst; not allowed
+                            // extern_mm: slowdown 1.088 expected, 1.191 at worst, 1.000 of the fallback's time at worst
+                            Ok(76)
+                        }
+                    } else {
+                        let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
+                        if mat1_stride_0 <= 9536.0 {
+                            // 10 inputs
+                            // extern_mm: slowdown 1.005 expected, 1.056 at worst, 1.000 of the fallback's time at worst
+                            Ok(77)
                         } else {
                             // 5 inputs
-                            // extern_mm: slowdown 1.036 expected, 1.082 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[90])
-                        }
-                    } else {
-                        let m = number(row.m, 0)?;
-                        if m <= 65.5 {
-                            // 121 inputs
-                            // extern_mm: slowdown 1.007 expected, 1.169 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[91])
-                        } else {
-                            // 55 inputs
-                            // extern_mm: slowdown 1.016 expected, 1.733 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[92])
+                            // extern_mm: slowdown 1.028 expected, 1.054 at worst, 1.000 of the fallback's time at worst
+                            Ok(78)
                         }
                     }
-                } else if n <= 12640.0 {
-                    let m = number(row.m, 0)?;
-                    if m <= 96.0 {
-                        // 12 inputs
-                        // extern_mm: slowdown 1.013 expected, 1.092 at worst, 1.000 of the fallback's time at worst
-                        Ok(&LEAVES[93])
-                    } else {
-                        // 3 inputs
-                        // extern_mm: slowdown 1.084 expected, 1.109 at worst, 1.000 of the fallback's time at worst
-                        Ok(&LEAVES[94])
-                    }
-                } else if n <= 16544.0 {
-                    // 12 inputs
-                    // extern_mm: slowdown 1.016 expected, 1.048 at worst, 1.000 of the fallback's time at worst
-                    Ok(&LEAVES[95])
-                } else {
-                    // 14 inputs
-                    // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=5_warps=8_STREAM-K=0_mma=tma: slowdown 1.007 expected, 1.040 at worst, 1.040 of the fallback's time at worst; not allowed
-                    // extern_mm: slowdown 1.050 expected, 1.191 at worst, 1.000 of the fallback's time at worst
-                    Ok(&LEAVES[96])
                 }
             }
         }
     } else {
-        let using_tf32 = needed(row.using_tf32, 11)?.known()?;
-        if using_tf32 == context::UsingTf32::True {
-            let k = number(row.k, 1)?;
-            if k <= 440.0 {
-                let n = number(row.n, 2)?;
-                if n <= 1536.0 {
-                    let mat2_stride_0 = number(row.mat2_stride_0, 5)?;
-                    if mat2_stride_0 <= 96.5 {
-                        // 4 inputs
-                        // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: slowdown 1.006 expected, 1.011 at worst, 0.987 of the fallback's time at worst; not allowed
-                        // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.016 expected, 1.025 at worst, 1.001 of the fallback's time at worst; not allowed
-                        // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=2: slowdown 1.001 expected, 1.004 at worst, 0.981 of the fallback's time at worst; not allowed
-                        // and 4 more
-                        Ok(&LEAVES[141])
+        let m_times_n = needed(features::m_times_n(row), 13)?;
+        if m_times_n <= 9236480.0 {
+            let using_tf32 = needed(row.using_tf32(), 11)?.known()?;
+            if using_tf32 == context::UsingTf32::True {
+                let ctz_n = needed(features::ctz_n(row), 18)?;
+                if ctz_n <= 4.5 {
+                    let m = number(row.m().float(), 0)?;
+                    if m <= 8128.0 {
+                        let k = number(row.k().float(), 1)?;
+                        if k <= 276.0 {
+                            // 2 inputs
+                            // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: slowdown 1.005 expected, 1.009 at worst, 0.987 of the fallback's time at worst; not allowed
+                            // extern_mm: slowdown 1.023 expected, 1.024 at worst, 1.000 of the fallback's time at worst
+                            Ok(100)
+                        } else {
+                            // 16 inputs
+                            // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: slowdown 1.041 expected, 1.197 at worst, 1.002 of the fallback's time at worst
+                            // extern_mm: slowdown 1.117 expected, 1.698 at worst, 1.000 of the fallback's time at worst
+                            Ok(101)
+                        }
                     } else {
-                        // 3 inputs
-                        // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.026 expected, 1.080 at worst, 1.013 of the fallback's time at worst; not allowed
-                        // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.027 expected, 1.076 at worst, 1.010 of the fallback's time at worst; not allowed
-                        // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: slowdown 1.055 expected, 1.080 at worst, 1.012 of the fallback's time at worst; not allowed
-                        // and 1 more
-                        Ok(&LEAVES[142])
+                        let ctz_m = needed(features::ctz_m(row), 16)?;
+                        if ctz_m <= 4.5 {
+                            // 2 inputs
+                            // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.009 expected, 1.017 at worst, 0.937 of the fallback's time at worst; not allowed
+                            // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.022 expected, 1.023 at worst, 0.947 of the fallback's time at worst; not allowed
+                            // extern_mm: slowdown 1.082 expected, 1.086 at worst, 1.000 of the fallback's time at worst
+                            Ok(102)
+                        } else {
+                            // 3 inputs
+                            // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.000 expected, 1.000 at worst, 0.946 of the fallback's time at worst
+                            // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.055 expected, 1.066 at worst, 0.999 of the fallback's time at worst; not allowed
+                            // extern_mm: slowdown 1.144 expected, 1.327 at worst, 1.000 of the fallback's time at worst
+                            Ok(103)
+                        }
                     }
                 } else {
-                    let m_times_n = needed(features::m_times_n(row), 13)?;
-                    if m_times_n <= 5665536.0 {
-                        let mat1_stride_0 = number(row.mat1_stride_0, 3)?;
-                        if mat1_stride_0 <= 172.0 {
-                            // 4 inputs
-                            // extern_mm: slowdown 1.002 expected, 1.008 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[143])
+                    let m_times_k = needed(features::m_times_k(row), 12)?;
+                    if m_times_k <= 34603008.0 {
+                        let arith_intensity = needed(features::arith_intensity(row), 15)?;
+                        if arith_intensity <= 734.9911176183505 {
+                            if arith_intensity <= 110.43333437139921 {
+                                // 5 inputs
+                                // extern_mm: slowdown 1.041 expected, 1.077 at worst, 1.000 of the fallback's time at worst
+                                Ok(106)
+                            } else {
+                                let k = number(row.k().float(), 1)?;
+                                if k <= 10589.5 {
+                                    // 42 inputs
+                                    // extern_mm: slowdown 1.045 expected, 1.217 at worst, 1.000 of the fallback's time at worst
+                                    Ok(107)
+                                } else {
+                                    // 1 input
+                                    // extern_mm: slowdown 1.105 expected, 1.105 at worst, 1.000 of the fallback's time at worst
+                                    Ok(108)
+                                }
+                            }
                         } else {
-                            // 5 inputs
-                            // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: slowdown 1.002 expected, 1.011 at worst, 1.011 of the fallback's time at worst; not allowed
-                            // extern_mm: slowdown 1.043 expected, 1.087 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[144])
+                            // 2 inputs
+                            // extern_mm: slowdown 1.006 expected, 1.011 at worst, 1.000 of the fallback's time at worst
+                            Ok(105)
                         }
                     } else {
-                        let mat1_stride_0 = number(row.mat1_stride_0, 3)?;
-                        if mat1_stride_0 <= 232.0 {
-                            // 4 inputs
-                            // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.020 expected, 1.062 at worst, 1.014 of the fallback's time at worst; not allowed
-                            // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.023 expected, 1.060 at worst, 1.016 of the fallback's time at worst; not allowed
-                            // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: slowdown 1.022 expected, 1.058 at worst, 1.020 of the fallback's time at worst; not allowed
-                            // and 1 more
-                            Ok(&LEAVES[145])
-                        } else {
-                            let arith_intensity = needed(features::arith_intensity(row), 15)?;
-                            if arith_intensity <= 247.37463835254755 {
-                                // 3 inputs
-                                // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.000 expected, 1.000 at worst, 0.998 of the fallback's time at worst; not allowed
-                                // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.010 expected, 1.015 at worst, 1.005 of the fallback's time at worst; not allowed
-                                // extern_mm: slowdown 1.036 expected, 1.078 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[146])
-                            } else {
-                                // 5 inputs
-                                // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.001 expected, 1.002 at worst, 0.999 of the fallback's time at worst; not allowed
-                                // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.001 expected, 1.003 at worst, 1.000 of the fallback's time at worst; not allowed
-                                // extern_mm: slowdown 1.010 expected, 1.030 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[147])
-                            }
-                        }
+                        // 2 inputs
+                        // extern_mm: slowdown 1.303 expected, 1.372 at worst, 1.000 of the fallback's time at worst
+                        Ok(104)
                     }
                 }
             } else {
                 let tiles_128x128 = needed(features::tiles_128x128(row), 23)?;
-                if tiles_128x128 <= 175.0 {
-                    let mat2_stride_0 = number(row.mat2_stride_0, 5)?;
-                    if mat2_stride_0 <= 2844.0 {
-                        let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
-                        if tiles_64x64 <= 500.0 {
+                if tiles_128x128 <= 132.5 {
+                    let n = number(row.n().float(), 2)?;
+                    if n <= 12416.0 {
+                        let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                        if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
+                            let tiles_32x32 = needed(features::tiles_32x32(row), 20)?;
+                            if tiles_32x32 <= 1552.0 {
+                                // 4 inputs
+                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(83)
+                            } else {
+                                // 5 inputs
+                                // extern_mm: slowdown 1.033 expected, 1.082 at worst, 1.000 of the fallback's time at worst
+                                Ok(84)
+                            }
+                        } else if tiles_16x64 <= 1604.0 {
                             let k_times_n = needed(features::k_times_n(row), 14)?;
-                            if k_times_n <= 4014656.0 {
-                                // 5 inputs
-                                // extern_mm: slowdown 1.046 expected, 1.136 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[149])
+                            if k_times_n <= 663552.0 {
+                                // 20 inputs
+                                // extern_mm: slowdown 1.002 expected, 1.023 at worst, 1.000 of the fallback's time at worst
+                                Ok(79)
                             } else {
-                                // 4 inputs
-                                // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.006 expected, 1.025 at worst, 1.011 of the fallback's time at worst; not allowed
-                                // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: slowdown 1.067 expected, 1.163 at worst, 1.031 of the fallback's time at worst; not allowed
-                                // extern_mm: slowdown 1.079 expected, 1.206 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[150])
+                                // 54 inputs
+                                // extern_mm: slowdown 1.016 expected, 1.378 at worst, 1.000 of the fallback's time at worst
+                                Ok(80)
                             }
                         } else {
-                            let m = number(row.m, 0)?;
-                            if m <= 1615.0 {
-                                let tiles_32x32 = needed(features::tiles_32x32(row), 20)?;
-                                if tiles_32x32 <= 2055.0 {
-                                    // 4 inputs
-                                    // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: slowdown 1.066 expected, 1.191 at worst, 0.993 of the fallback's time at worst; not allowed
-                                    // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=2: slowdown 1.090 expected, 1.308 at worst, 1.001 of the fallback's time at worst; not allowed
-                                    // extern_mm: slowdown 1.115 expected, 1.310 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[152])
-                                } else {
-                                    // 3 inputs
-                                    // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=2: slowdown 1.056 expected, 1.132 at worst, 1.132 of the fallback's time at worst; not allowed
-                                    // extern_mm: slowdown 1.061 expected, 1.105 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[153])
-                                }
+                            let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
+                            if mat2_stride_0 <= 3194.5 {
+                                // 38 inputs
+                                // extern_mm: slowdown 1.013 expected, 1.168 at worst, 1.000 of the fallback's time at worst
+                                Ok(81)
                             } else {
-                                // 4 inputs
-                                // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: slowdown 1.000 expected, 1.000 at worst, 0.822 of the fallback's time at worst
-                                // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=2: slowdown 1.196 expected, 1.307 at worst, 1.074 of the fallback's time at worst; not allowed
-                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown unknown expected, unknown at worst; not allowed
-                                // and 6 more
-                                Ok(&LEAVES[151])
+                                // 10 inputs
+                                // extern_mm: slowdown 1.017 expected, 1.083 at worst, 1.000 of the fallback's time at worst
+                                Ok(82)
                             }
                         }
                     } else {
-                        // 7 inputs
-                        // extern_mm: slowdown 1.003 expected, 1.023 at worst, 1.000 of the fallback's time at worst
-                        Ok(&LEAVES[148])
-                    }
-                } else {
-                    let n = number(row.n, 2)?;
-                    if n <= 17902.5 {
-                        let mat1_stride_1 = number(row.mat1_stride_1, 4)?;
-                        if mat1_stride_1 <= 472.0 {
-                            let mat1_stride_0 = number(row.mat1_stride_0, 3)?;
-                            if mat1_stride_0 <= 2016.0 {
-                                let arith_intensity = needed(features::arith_intensity(row), 15)?;
-                                if arith_intensity <= 314.1142312447145 {
-                                    // 7 inputs
-                                    // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.009 expected, 1.039 at worst, 1.039 of the fallback's time at worst; not allowed
-                                    // extern_mm: slowdown 1.044 expected, 1.140 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[154])
-                                } else {
-                                    // 7 inputs
-                                    // extern_mm: slowdown 1.092 expected, 1.698 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[155])
-                                }
-                            } else {
-                                let mat2_stride_1 = number(row.mat2_stride_1, 6)?;
-                                if mat2_stride_1 <= 3520.0 {
-                                    // 5 inputs
-                                    // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.000 expected, 1.000 at worst, 0.946 of the fallback's time at worst; not allowed
-                                    // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.049 expected, 1.066 at worst, 0.999 of the fallback's time at worst; not allowed
-                                    // extern_mm: slowdown 1.166 expected, 1.327 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[156])
-                                } else {
-                                    // 3 inputs
-                                    // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst; not allowed
-                                    // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.007 expected, 1.015 at worst, 1.004 of the fallback's time at worst; not allowed
-                                    // extern_mm: slowdown 1.008 expected, 1.014 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[157])
-                                }
-                            }
-                        } else {
-                            let m = number(row.m, 0)?;
-                            if m <= 1804.0 {
+                        let k = number(row.k().float(), 1)?;
+                        if k <= 3776.0 {
+                            if k <= 564.0 {
                                 // 4 inputs
-                                // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.003 expected, 1.006 at worst, 1.006 of the fallback's time at worst; not allowed
-                                // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.002 expected, 1.006 at worst, 1.006 of the fallback's time at worst; not allowed
-                                // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=2: slowdown 1.008 expected, 1.021 at worst, 1.006 of the fallback's time at worst; not allowed
-                                // and 1 more
-                                Ok(&LEAVES[158])
+                                // extern_mm: slowdown 1.022 expected, 1.048 at worst, 1.000 of the fallback's time at worst
+                                Ok(86)
                             } else {
-                                // 5 inputs
-                                // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=2: slowdown 1.008 expected, 1.038 at worst, 1.019 of the fallback's time at worst; not allowed
-                                // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.021 expected, 1.047 at worst, 1.047 of the fallback's time at worst; not allowed
-                                // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.023 expected, 1.051 at worst, 1.043 of the fallback's time at worst; not allowed
-                                // and 1 more
-                                Ok(&LEAVES[159])
+                                // 3 inputs
+                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(87)
                             }
-                        }
-                    } else {
-                        let ctz_m = needed(features::ctz_m(row), 16)?;
-                        if ctz_m <= 2.5 {
-                            // 3 inputs
-                            // extern_mm: slowdown 1.025 expected, 1.077 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[160])
                         } else {
                             // 5 inputs
-                            // extern_mm: slowdown 1.019 expected, 1.048 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[161])
+                            // cublaslt_ALGO=66_TILE=21_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.004 expected, 1.022 at worst, 1.001 of the fallback's time at worst; not allowed
+                            // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.046 expected, 1.074 at worst, 1.042 of the fallback's time at worst; not allowed
+                            // extern_mm: slowdown 1.109 expected, 1.534 at worst, 1.000 of the fallback's time at worst
+                            Ok(85)
+                        }
+                    }
+                } else {
+                    let k_times_n = needed(features::k_times_n(row), 14)?;
+                    if k_times_n <= 1057564.5 {
+                        if m_times_n <= 3002880.0 {
+                            let ctz_m = needed(features::ctz_m(row), 16)?;
+                            if ctz_m <= 7.5 {
+                                let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
+                                if mat1_stride_0 <= 2784.0 {
+                                    // 39 inputs
+                                    // extern_mm: slowdown 1.005 expected, 1.139 at worst, 1.000 of the fallback's time at worst
+                                    Ok(89)
+                                } else {
+                                    // 4 inputs
+                                    // extern_mm: slowdown 1.010 expected, 1.040 at worst, 1.000 of the fallback's time at worst
+                                    Ok(90)
+                                }
+                            } else {
+                                // 3 inputs
+                                // extern_mm: slowdown 1.029 expected, 1.064 at worst, 1.000 of the fallback's time at worst
+                                Ok(88)
+                            }
+                        } else if tiles_128x128 <= 262.0 {
+                            if tiles_16x64 <= 3803.5 {
+                                // 14 inputs
+                                // extern_mm: slowdown 1.018 expected, 1.085 at worst, 1.000 of the fallback's time at worst
+                                Ok(92)
+                            } else {
+                                // 4 inputs
+                                // extern_mm: slowdown 1.047 expected, 1.112 at worst, 1.000 of the fallback's time at worst
+                                Ok(93)
+                            }
+                        } else {
+                            // 38 inputs
+                            // extern_mm: slowdown 1.016 expected, 1.138 at worst, 1.000 of the fallback's time at worst
+                            Ok(91)
+                        }
+                    } else {
+                        let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
+                        if tiles_64x64 <= 487.5 {
+                            if m_times_n <= 1537715.0 {
+                                // 9 inputs
+                                // extern_mm: slowdown 1.009 expected, 1.025 at worst, 1.000 of the fallback's time at worst
+                                Ok(94)
+                            } else {
+                                let m_times_k = needed(features::m_times_k(row), 12)?;
+                                if m_times_k <= 607616.0 {
+                                    // 6 inputs
+                                    // extern_mm: slowdown 1.002 expected, 1.013 at worst, 1.000 of the fallback's time at worst
+                                    Ok(95)
+                                } else {
+                                    // 5 inputs
+                                    // extern_mm: slowdown 1.110 expected, 1.189 at worst, 1.000 of the fallback's time at worst
+                                    Ok(96)
+                                }
+                            }
+                        } else {
+                            let ctz_m = needed(features::ctz_m(row), 16)?;
+                            if ctz_m <= 7.5 {
+                                // 271 inputs
+                                // extern_mm: slowdown 1.011 expected, 1.396 at worst, 1.000 of the fallback's time at worst
+                                Ok(97)
+                            } else if m_times_n <= 3066646.5 {
+                                // 15 inputs
+                                // extern_mm: slowdown 1.012 expected, 1.063 at worst, 1.000 of the fallback's time at worst
+                                Ok(98)
+                            } else {
+                                // 27 inputs
+                                // extern_mm: slowdown 1.015 expected, 1.107 at worst, 1.000 of the fallback's time at worst
+                                Ok(99)
+                            }
                         }
                     }
                 }
             }
         } else {
-            let m_times_n = needed(features::m_times_n(row), 13)?;
-            if m_times_n <= 11411272.0 {
-                let tiles_128x128 = needed(features::tiles_128x128(row), 23)?;
-                if tiles_128x128 <= 132.5 {
-                    let n = number(row.n, 2)?;
-                    if n <= 12416.0 {
-                        if tiles_16x64 <= 1612.0 {
-                            let k = number(row.k, 1)?;
-                            if k <= 684.0 {
-                                let mat1_dtype = needed(row.mat1_dtype, 7)?.known()?;
-                                if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
-                                    // 3 inputs
-                                    // extern_mm: slowdown 1.027 expected, 1.082 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[98])
-                                } else {
-                                    // 37 inputs
-                                    // extern_mm: slowdown 1.002 expected, 1.023 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[97])
-                                }
-                            } else {
-                                let ctz_k = needed(features::ctz_k(row), 17)?;
-                                if ctz_k <= 1.5 {
-                                    // 5 inputs
-                                    // extern_mm: slowdown 1.082 expected, 1.378 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[99])
-                                } else {
-                                    // 71 inputs
-                                    // extern_mm: slowdown 1.006 expected, 1.280 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[100])
-                                }
-                            }
-                        } else {
-                            let m_times_k = needed(features::m_times_k(row), 12)?;
-                            if m_times_k <= 1137874.5 {
-                                let mat1_stride_0 = number(row.mat1_stride_0, 3)?;
-                                if mat1_stride_0 <= 424.0 {
-                                    // 13 inputs
-                                    // extern_mm: slowdown 1.010 expected, 1.043 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[101])
-                                } else {
-                                    // 3 inputs
-                                    // extern_mm: slowdown 1.011 expected, 1.020 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[102])
-                                }
-                            } else {
-                                let ctz_n = needed(features::ctz_n(row), 18)?;
-                                if ctz_n <= 3.5 {
-                                    // 16 inputs
-                                    // extern_mm: slowdown 1.020 expected, 1.168 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[103])
-                                } else {
-                                    // 18 inputs
-                                    // extern_mm: slowdown 1.014 expected, 1.083 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[104])
-                                }
-                            }
-                        }
-                    } else {
-                        let k = number(row.k, 1)?;
-                        if k <= 3232.0 {
-                            if k <= 564.0 {
-                                // 4 inputs
-                                // extern_mm: slowdown 1.022 expected, 1.048 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[105])
-                            } else {
-                                // 3 inputs
-                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[106])
-                            }
-                        } else if k <= 12992.0 {
-                            // 4 inputs
-                            // cublaslt_ALGO=66_TILE=21_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.005 expected, 1.022 at worst, 1.001 of the fallback's time at worst; not allowed
-                            // extern_mm: slowdown 1.013 expected, 1.021 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[107])
+            let using_tf32 = needed(row.using_tf32(), 11)?.known()?;
+            if using_tf32 == context::UsingTf32::True {
+                let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
+                if mat1_stride_1 <= 2104.0 {
+                    let k = number(row.k().float(), 1)?;
+                    if k <= 948.0 {
+                        let n = number(row.n().float(), 2)?;
+                        if n <= 7904.0 {
+                            // 5 inputs
+                            // extern_mm: slowdown 1.005 expected, 1.014 at worst, 1.000 of the fallback's time at worst
+                            Ok(135)
                         } else {
                             // 3 inputs
-                            // cublaslt_ALGO=66_TILE=21_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.006 expected, 1.017 at worst, 1.017 of the fallback's time at worst; not allowed
-                            // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=5_warps=8_STREAM-K=0_mma=tma: slowdown 1.023 expected, 1.030 at worst, 1.030 of the fallback's time at worst; not allowed
-                            // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.075 expected, 1.078 at worst, 1.078 of the fallback's time at worst; not allowed
-                            // and 3 more
-                            Ok(&LEAVES[108])
-                        }
-                    }
-                } else {
-                    let m = number(row.m, 0)?;
-                    if m <= 65.5 {
-                        let k = number(row.k, 1)?;
-                        if k <= 6176.0 {
-                            let n = number(row.n, 2)?;
-                            if n <= 22720.0 {
-                                // 4 inputs
-                                // extern_mm: slowdown 1.008 expected, 1.014 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[109])
-                            } else {
-                                // 7 inputs
-                                // extern_mm: slowdown 1.002 expected, 1.013 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[110])
-                            }
-                        } else {
-                            let n = number(row.n, 2)?;
-                            if n <= 24800.0 {
-                                // 3 inputs
-                                // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=5_warps=8_STREAM-K=0_mma=tma: slowdown 1.010 expected, 1.030 at worst, 1.005 of the fallback's time at worst; not allowed
-                                // extern_mm: slowdown 1.038 expected, 1.091 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[111])
-                            } else if m <= 61.0 {
-                                // 2 inputs
-                                // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=5_warps=8_STREAM-K=0_mma=tma: slowdown 1.017 expected, 1.018 at worst, 0.998 of the fallback's time at worst; not allowed
-                                // type=cuda_BLOCK-M=64_BLOCK-N=128_BLOCK-K=64_stages=8_warps=8_STREAM-K=0_mma=tma: slowdown 1.006 expected, 1.012 at worst, 0.980 of the fallback's time at worst; not allowed
-                                // cublaslt_ALGO=66_TILE=15_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.020 expected, 1.028 at worst, 1.007 of the fallback's time at worst; not allowed
-                                // and 1 more
-                                Ok(&LEAVES[112])
-                            } else {
-                                // 2 inputs
-                                // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=5_warps=8_STREAM-K=0_mma=tma: slowdown 1.000 expected, 1.000 at worst, 0.968 of the fallback's time at worst; not allowed
-                                // cublaslt_ALGO=66_TILE=15_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.048 expected, 1.077 at worst, 0.986 of the fallback's time at worst; not allowed
-                                // type=cuda_BLOCK-M=64_BLOCK-N=128_BLOCK-K=64_stages=8_warps=8_STREAM-K=0_mma=tma: slowdown 1.044 expected, 1.055 at worst, 1.000 of the fallback's time at worst; not allowed
-                                // and 1 more
-                                Ok(&LEAVES[113])
-                            }
+                            // extern_mm: slowdown 1.001 expected, 1.003 at worst, 1.000 of the fallback's time at worst
+                            Ok(136)
                         }
                     } else {
-                        let k_times_n = needed(features::k_times_n(row), 14)?;
-                        if k_times_n <= 1074880.0 {
-                            let mat1_dtype = needed(row.mat1_dtype, 7)?.known()?;
-                            if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
-                                let ctz_m = needed(features::ctz_m(row), 16)?;
-                                if ctz_m <= 4.0 {
-                                    // 4 inputs
-                                    // extern_mm: slowdown 1.000 expected, 1.002 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[116])
-                                } else {
-                                    // 5 inputs
-                                    // extern_mm: slowdown 1.007 expected, 1.034 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[117])
-                                }
-                            } else if m_times_n <= 3017216.0 {
-                                // 44 inputs
-                                // extern_mm: slowdown 1.008 expected, 1.139 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[114])
-                            } else {
-                                // 60 inputs
-                                // extern_mm: slowdown 1.022 expected, 1.170 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[115])
-                            }
-                        } else {
-                            let mat1_dtype = needed(row.mat1_dtype, 7)?.known()?;
-                            if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
-                                if m <= 371.0 {
-                                    // 5 inputs
-                                    // extern_mm: slowdown 1.013 expected, 1.045 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[120])
-                                } else {
-                                    // 10 inputs
-                                    // extern_mm: slowdown 1.016 expected, 1.084 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[121])
-                                }
-                            } else {
-                                let ctz_m = needed(features::ctz_m(row), 16)?;
-                                if ctz_m <= 7.5 {
-                                    // 280 inputs
-                                    // extern_mm: slowdown 1.013 expected, 1.396 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[118])
-                                } else {
-                                    // 43 inputs
-                                    // extern_mm: slowdown 1.012 expected, 1.107 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[119])
-                                }
-                            }
-                        }
+                        // 5 inputs
+                        // extern_mm: slowdown 1.022 expected, 1.075 at worst, 1.000 of the fallback's time at worst
+                        Ok(134)
                     }
+                } else {
+                    // 3 inputs
+                    // extern_mm: slowdown 1.063 expected, 1.099 at worst, 1.000 of the fallback's time at worst
+                    Ok(133)
                 }
             } else {
-                let ctz_k = needed(features::ctz_k(row), 17)?;
-                if ctz_k <= 1.5 {
-                    let k = number(row.k, 1)?;
-                    if k <= 1164.0 {
-                        let arith_intensity = needed(features::arith_intensity(row), 15)?;
-                        if arith_intensity <= 364.28720870512814 {
-                            // 4 inputs
-                            // extern_mm: slowdown 1.002 expected, 1.007 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[122])
-                        } else {
-                            // 5 inputs
-                            // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[123])
-                        }
-                    } else if m_times_n <= 19593472.5 {
-                        // 3 inputs
-                        // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown unknown expected, unknown at worst; not allowed
-                        // type=cuda_BLOCK-M=256_BLOCK-N=128_BLOCK-K=64_stages=4_warps=8_SPLIT-K=1_mma=wgmma: slowdown 1.011 expected, 1.034 at worst, 0.925 of the fallback's time at worst
-                        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown unknown expected, unknown at worst; not allowed
-                        // and 12 more
-                        Ok(&LEAVES[124])
-                    } else {
-                        // 3 inputs
-                        // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown unknown expected, unknown at worst; not allowed
-                        // type=cuda_BLOCK-M=256_BLOCK-N=128_BLOCK-K=64_stages=4_warps=8_SPLIT-K=1_mma=wgmma: slowdown 1.000 expected, 1.001 at worst, 0.924 of the fallback's time at worst
-                        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown unknown expected, unknown at worst; not allowed
-                        // and 17 more
-                        Ok(&LEAVES[125])
-                    }
-                } else if ctz_k <= 3.5 {
-                    let mat2_stride_0 = number(row.mat2_stride_0, 5)?;
-                    if mat2_stride_0 <= 1152.5 {
-                        let arith_intensity = needed(features::arith_intensity(row), 15)?;
-                        if arith_intensity <= 370.4201686955871 {
-                            if m_times_n <= 34216960.0 {
-                                // 14 inputs
-                                // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.008 expected, 1.041 at worst, 1.041 of the fallback's time at worst; not allowed
-                                // extern_mm: slowdown 1.047 expected, 1.192 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[126])
+                let ctz_m = needed(features::ctz_m(row), 16)?;
+                if ctz_m <= 5.5 {
+                    let ctz_k = needed(features::ctz_k(row), 17)?;
+                    if ctz_k <= 3.5 {
+                        let ctz_n = needed(features::ctz_n(row), 18)?;
+                        if ctz_n <= 4.5 {
+                            let k = number(row.k().float(), 1)?;
+                            if k <= 1164.0 {
+                                if m_times_n <= 22637568.0 {
+                                    // 6 inputs
+                                    // extern_mm: slowdown 1.001 expected, 1.007 at worst, 1.000 of the fallback's time at worst
+                                    Ok(109)
+                                } else {
+                                    // 6 inputs
+                                    // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(110)
+                                }
+                            } else if m_times_n <= 19208672.0 {
+                                // 4 inputs
+                                // type=cuda_BLOCK-M=256_BLOCK-N=128_BLOCK-K=64_stages=4_warps=8_SPLIT-K=1_mma=wgmma: slowdown 1.008 expected, 1.034 at worst, 0.925 of the fallback's time at worst; not allowed
+                                // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_SPLIT-K=1_mma=wgmma: slowdown 1.037 expected, 1.077 at worst, 0.954 of the fallback's time at worst; not allowed
+                                // extern_mm: slowdown 1.140 expected, 1.260 at worst, 1.000 of the fallback's time at worst
+                                Ok(111)
                             } else {
-                                // 10 inputs
-                                // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.009 expected, 1.033 at worst, 1.012 of the fallback's time at worst; not allowed
-                                // cublaslt_ALGO=66_TILE=24_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=7_INNER=0_CLUSTER=5: slowdown 1.006 expected, 1.021 at worst, 1.018 of the fallback's time at worst; not allowed
-                                // cublaslt_ALGO=66_TILE=23_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=4_INNER=0_CLUSTER=3: slowdown 1.012 expected, 1.033 at worst, 1.031 of the fallback's time at worst; not allowed
-                                // and 1 more
-                                Ok(&LEAVES[127])
+                                // 3 inputs
+                                // type=cuda_BLOCK-M=256_BLOCK-N=128_BLOCK-K=64_stages=4_warps=8_SPLIT-K=1_mma=wgmma: slowdown 1.000 expected, 1.001 at worst, 0.924 of the fallback's time at worst; not allowed
+                                // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_SPLIT-K=1_mma=wgmma: slowdown 1.015 expected, 1.035 at worst, 0.923 of the fallback's time at worst; not allowed
+                                // extern_mm: slowdown 1.170 expected, 1.275 at worst, 1.000 of the fallback's time at worst
+                                Ok(112)
                             }
-                        } else if m_times_n <= 53739840.0 {
-                            // 14 inputs
-                            // extern_mm: slowdown 1.004 expected, 1.038 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[128])
                         } else {
-                            // 4 inputs
-                            // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.000 expected, 1.000 at worst, 0.978 of the fallback's time at worst; not allowed
-                            // extern_mm: slowdown 1.048 expected, 1.074 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[129])
+                            let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
+                            if mat1_stride_0 <= 584.0 {
+                                let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
+                                if mat2_stride_0 <= 5216.5 {
+                                    // 21 inputs
+                                    // extern_mm: slowdown 1.021 expected, 1.125 at worst, 1.000 of the fallback's time at worst
+                                    Ok(113)
+                                } else {
+                                    // 7 inputs
+                                    // extern_mm: slowdown 1.036 expected, 1.083 at worst, 1.000 of the fallback's time at worst
+                                    Ok(114)
+                                }
+                            } else {
+                                let m = number(row.m().float(), 0)?;
+                                if m <= 4190.0 {
+                                    // 11 inputs
+                                    // extern_mm: slowdown 1.000 expected, 1.001 at worst, 1.000 of the fallback's time at worst
+                                    Ok(115)
+                                } else {
+                                    // 5 inputs
+                                    // extern_mm: slowdown 1.005 expected, 1.023 at worst, 1.000 of the fallback's time at worst
+                                    Ok(116)
+                                }
+                            }
+                        }
+                    } else if m_times_n <= 20505794.5 {
+                        let ctz_n = needed(features::ctz_n(row), 18)?;
+                        if ctz_n <= 3.5 {
+                            // 8 inputs
+                            // extern_mm: slowdown 1.026 expected, 1.143 at worst, 1.000 of the fallback's time at worst
+                            Ok(117)
+                        } else {
+                            let k = number(row.k().float(), 1)?;
+                            if k <= 736.0 {
+                                // 11 inputs
+                                // extern_mm: slowdown 1.076 expected, 1.113 at worst, 1.000 of the fallback's time at worst
+                                Ok(118)
+                            } else {
+                                // 16 inputs
+                                // extern_mm: slowdown 1.013 expected, 1.105 at worst, 1.000 of the fallback's time at worst
+                                Ok(119)
+                            }
                         }
                     } else {
-                        let mat1_stride_1 = number(row.mat1_stride_1, 4)?;
-                        if mat1_stride_1 <= 2752.0 {
-                            let mat1_stride_0 = number(row.mat1_stride_0, 3)?;
-                            if mat1_stride_0 <= 800.0 {
+                        let m_times_k = needed(features::m_times_k(row), 12)?;
+                        if m_times_k <= 687616.0 {
+                            // 4 inputs
+                            // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.008 expected, 1.034 at worst, 0.958 of the fallback's time at worst
+                            // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.043 expected, 1.124 at worst, 0.974 of the fallback's time at worst
+                            // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.067 expected, 1.168 at worst, 1.001 of the fallback's time at worst; not allowed
+                            // and 1 more
+                            Ok(120)
+                        } else {
+                            let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
+                            if mat1_stride_0 <= 344.0 {
                                 // 13 inputs
-                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.003 expected, 1.035 at worst, 1.008 of the fallback's time at worst
-                                // cublaslt_ALGO=55_TILE=20_STAGES=31_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0: slowdown unknown expected, unknown at worst; not allowed
-                                // extern_mm: slowdown 1.061 expected, 1.127 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[130])
+                                // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.007 expected, 1.046 at worst, 1.037 of the fallback's time at worst
+                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.060 expected, 1.095 at worst, 1.048 of the fallback's time at worst
+                                // extern_mm: slowdown 1.093 expected, 1.220 at worst, 1.000 of the fallback's time at worst
+                                Ok(121)
                             } else {
-                                // 8 inputs
-                                // extern_mm: slowdown 1.008 expected, 1.023 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[131])
+                                // 11 inputs
+                                // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.004 expected, 1.028 at worst, 0.958 of the fallback's time at worst
+                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.019 expected, 1.108 at worst, 0.996 of the fallback's time at worst
+                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.030 expected, 1.056 at worst, 1.011 of the fallback's time at worst
+                                // and 1 more
+                                Ok(122)
                             }
-                        } else if m_times_n <= 36390912.0 {
-                            // 4 inputs
-                            // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.026 expected, 1.074 at worst, 0.952 of the fallback's time at worst; not allowed
-                            // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.006 expected, 1.019 at worst, 0.970 of the fallback's time at worst; not allowed
-                            // cublaslt_ALGO=55_TILE=20_STAGES=31_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0: slowdown 1.021 expected, 1.021 at worst, 0.930 of the fallback's time at worst; not allowed
-                            // and 6 more
-                            Ok(&LEAVES[132])
-                        } else {
-                            // 7 inputs
-                            // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.005 expected, 1.033 at worst, 0.904 of the fallback's time at worst
-                            // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.032 expected, 1.061 at worst, 0.960 of the fallback's time at worst
-                            // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.045 expected, 1.095 at worst, 0.933 of the fallback's time at worst
-                            // and 14 more
-                            Ok(&LEAVES[133])
                         }
+                    }
+                } else if m_times_n <= 15894528.0 {
+                    let m_times_k = needed(features::m_times_k(row), 12)?;
+                    if m_times_k <= 1817400.0 {
+                        // 10 inputs
+                        // extern_mm: slowdown 1.079 expected, 1.202 at worst, 1.000 of the fallback's time at worst
+                        Ok(123)
+                    } else {
+                        // 18 inputs
+                        // extern_mm: slowdown 1.017 expected, 1.170 at worst, 1.000 of the fallback's time at worst
+                        Ok(124)
                     }
                 } else {
-                    let k = number(row.k, 1)?;
-                    if k <= 1488.0 {
-                        let mat2_stride_0 = number(row.mat2_stride_0, 5)?;
-                        if mat2_stride_0 <= 3520.0 {
-                            let arith_intensity = needed(features::arith_intensity(row), 15)?;
-                            if arith_intensity <= 292.87836150393616 {
-                                // 20 inputs
-                                // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.006 expected, 1.098 at worst, 1.053 of the fallback's time at worst
-                                // cublaslt_ALGO=55_TILE=20_STAGES=31_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0: slowdown 1.000 expected, 1.000 at worst, 0.968 of the fallback's time at worst; not allowed
-                                // cublaslt_ALGO=55_TILE=18_STAGES=31_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0: slowdown 1.010 expected, 1.010 at worst, 0.978 of the fallback's time at worst; not allowed
-                                // and 6 more
-                                Ok(&LEAVES[134])
+                    let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
+                    if mat2_stride_0 <= 2976.0 {
+                        let ctz_k = needed(features::ctz_k(row), 17)?;
+                        if ctz_k <= 3.5 {
+                            let n = number(row.n().float(), 2)?;
+                            if n <= 9280.0 {
+                                // 6 inputs
+                                // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.001 expected, 1.006 at worst, 1.006 of the fallback's time at worst
+                                // extern_mm: slowdown 1.083 expected, 1.192 at worst, 1.000 of the fallback's time at worst
+                                Ok(125)
                             } else {
-                                // 24 inputs
-                                // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.013 expected, 1.090 at worst, 1.090 of the fallback's time at worst; not allowed
-                                // cublaslt_ALGO=55_TILE=20_STAGES=31_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0: slowdown unknown expected, unknown at worst; not allowed
-                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.041 expected, 1.257 at worst, 1.257 of the fallback's time at worst; not allowed
-                                // and 7 more
-                                Ok(&LEAVES[135])
+                                // 7 inputs
+                                // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.005 expected, 1.019 at worst, 1.009 of the fallback's time at worst
+                                // cublaslt_ALGO=66_TILE=24_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=7_INNER=0_CLUSTER=5: slowdown 1.017 expected, 1.069 at worst, 0.999 of the fallback's time at worst; not allowed
+                                // cublaslt_ALGO=66_TILE=23_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=4_INNER=0_CLUSTER=3: slowdown 1.021 expected, 1.074 at worst, 1.001 of the fallback's time at worst; not allowed
+                                // and 1 more
+                                Ok(126)
                             }
                         } else {
-                            let m_times_k = needed(features::m_times_k(row), 12)?;
-                            if m_times_k <= 610008.0 {
-                                // 6 inputs
-                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.000 expected, 1.000 at worst, 0.934 of the fallback's time at worst
-                                // cublaslt_ALGO=55_TILE=20_STAGES=31_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0: slowdown unknown expected, unknown at worst; not allowed
-                                // cublaslt_ALGO=55_TILE=18_STAGES=31_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0: slowdown unknown expected, unknown at worst; not allowed
-                                // and 6 more
-                                Ok(&LEAVES[136])
+                            let arith_intensity = needed(features::arith_intensity(row), 15)?;
+                            if arith_intensity <= 517.9159293973133 {
+                                // 14 inputs
+                                // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.007 expected, 1.039 at worst, 0.940 of the fallback's time at worst
+                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.038 expected, 1.100 at worst, 1.002 of the fallback's time at worst
+                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.045 expected, 1.108 at worst, 1.017 of the fallback's time at worst
+                                // and 1 more
+                                Ok(127)
                             } else {
-                                // 27 inputs
-                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.016 expected, 1.062 at worst, 1.015 of the fallback's time at worst
-                                // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.023 expected, 1.173 at worst, 1.140 of the fallback's time at worst; not allowed
-                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.035 expected, 1.188 at worst, 1.155 of the fallback's time at worst; not allowed
-                                // and 5 more
-                                Ok(&LEAVES[137])
+                                // 3 inputs
+                                // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.015 expected, 1.034 at worst, 0.965 of the fallback's time at worst
+                                // extern_mm: slowdown 1.071 expected, 1.072 at worst, 1.000 of the fallback's time at worst
+                                Ok(128)
                             }
                         }
                     } else {
-                        let ctz_m = needed(features::ctz_m(row), 16)?;
-                        if ctz_m <= 6.5 {
-                            if m_times_n <= 18481152.0 {
-                                // 11 inputs
-                                // extern_mm: slowdown 1.007 expected, 1.042 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[139])
+                        let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
+                        if mat1_stride_1 <= 2496.0 {
+                            let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
+                            if mat1_stride_0 <= 996.0 {
+                                // 10 inputs
+                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.002 expected, 1.018 at worst, 0.962 of the fallback's time at worst
+                                // extern_mm: slowdown 1.097 expected, 1.163 at worst, 1.000 of the fallback's time at worst
+                                Ok(129)
                             } else {
-                                // 4 inputs
-                                // extern_mm: slowdown 1.016 expected, 1.036 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[140])
+                                // 3 inputs
+                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.010 expected, 1.024 at worst, 0.984 of the fallback's time at worst
+                                // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.022 expected, 1.057 at worst, 1.038 of the fallback's time at worst; not allowed
+                                // extern_mm: slowdown 1.029 expected, 1.048 at worst, 1.000 of the fallback's time at worst
+                                Ok(130)
                             }
                         } else {
-                            // 7 inputs
-                            // extern_mm: slowdown 1.016 expected, 1.071 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[138])
+                            let n = number(row.n().float(), 2)?;
+                            if n <= 5408.0 {
+                                // 5 inputs
+                                // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.018 expected, 1.058 at worst, 1.022 of the fallback's time at worst
+                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.006 expected, 1.032 at worst, 0.966 of the fallback's time at worst
+                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.055 expected, 1.078 at worst, 1.027 of the fallback's time at worst
+                                // and 1 more
+                                Ok(131)
+                            } else {
+                                // 18 inputs
+                                // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.005 expected, 1.033 at worst, 0.994 of the fallback's time at worst
+                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.030 expected, 1.088 at worst, 1.036 of the fallback's time at worst
+                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.032 expected, 1.095 at worst, 1.019 of the fallback's time at worst
+                                // and 1 more
+                                Ok(132)
+                            }
                         }
                     }
                 }

@@ -2,6 +2,7 @@
 //! What is known when choosing.
 
 use crate::leaves::Unsure;
+use crate::number::Number;
 
 /// All that is known of an input.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,46 +44,111 @@ pub struct Context {
     pub using_tf32: UsingTf32,
 }
 
-/// What the tree, the precondition and the derived features compute with: every number is an
-/// f64, NaN where it is undefined; a category is `None` where it is undefined.
-#[derive(Clone, Copy)]
-pub(crate) struct Row {
-    pub m: f64,
-    pub k: f64,
-    pub n: f64,
-    pub mat1_stride_0: f64,
-    pub mat1_stride_1: f64,
-    pub mat2_stride_0: f64,
-    pub mat2_stride_1: f64,
-    pub m_padded_length: f64,
-    pub k_padded_length: f64,
-    pub n_padded_length: f64,
-    pub mat1_align_size: f64,
-    pub prepadded_mat1: Option<PrepaddedMat1>,
-    pub prepadded_mat2: Option<PrepaddedMat2>,
-    pub using_tf32: Option<UsingTf32>,
+/// The values that the tree, the precondition and the derived features ask for.
+pub(crate) trait Row {
+    /// How whole numbers come.
+    type Whole: Number;
+    /// `m`
+    fn m(&self) -> Self::Whole;
+    /// `k`
+    fn k(&self) -> Self::Whole;
+    /// `n`
+    fn n(&self) -> Self::Whole;
+    /// `mat1_stride_0`
+    fn mat1_stride_0(&self) -> Self::Whole;
+    /// `mat1_stride_1`
+    fn mat1_stride_1(&self) -> Self::Whole;
+    /// `mat2_stride_0`
+    fn mat2_stride_0(&self) -> Self::Whole;
+    /// `mat2_stride_1`
+    fn mat2_stride_1(&self) -> Self::Whole;
+    /// `m_padded_length`
+    fn m_padded_length(&self) -> Self::Whole;
+    /// `k_padded_length`
+    fn k_padded_length(&self) -> Self::Whole;
+    /// `n_padded_length`
+    fn n_padded_length(&self) -> Self::Whole;
+    /// `mat1_align_size`
+    fn mat1_align_size(&self) -> Self::Whole;
+    /// `prepadded_mat1`; `None` is undefined
+    fn prepadded_mat1(&self) -> Option<PrepaddedMat1>;
+    /// `prepadded_mat2`; `None` is undefined
+    fn prepadded_mat2(&self) -> Option<PrepaddedMat2>;
+    /// `using_tf32`; `None` is undefined
+    fn using_tf32(&self) -> Option<UsingTf32>;
 }
 
-impl Context {
+impl Row for Context {
+    type Whole = i64;
+
     #[inline]
-    pub(crate) fn row(&self) -> Row {
-        Row {
-            // Whole numbers are rounded to the nearest f64.
-            m: self.m as f64,
-            k: self.k as f64,
-            n: self.n as f64,
-            mat1_stride_0: self.mat1_stride_0 as f64,
-            mat1_stride_1: self.mat1_stride_1 as f64,
-            mat2_stride_0: self.mat2_stride_0 as f64,
-            mat2_stride_1: self.mat2_stride_1 as f64,
-            m_padded_length: self.m_padded_length as f64,
-            k_padded_length: self.k_padded_length as f64,
-            n_padded_length: self.n_padded_length as f64,
-            mat1_align_size: self.mat1_align_size as f64,
-            prepadded_mat1: Some(self.prepadded_mat1),
-            prepadded_mat2: Some(self.prepadded_mat2),
-            using_tf32: Some(self.using_tf32),
-        }
+    fn m(&self) -> i64 {
+        self.m
+    }
+
+    #[inline]
+    fn k(&self) -> i64 {
+        self.k
+    }
+
+    #[inline]
+    fn n(&self) -> i64 {
+        self.n
+    }
+
+    #[inline]
+    fn mat1_stride_0(&self) -> i64 {
+        self.mat1_stride_0
+    }
+
+    #[inline]
+    fn mat1_stride_1(&self) -> i64 {
+        self.mat1_stride_1
+    }
+
+    #[inline]
+    fn mat2_stride_0(&self) -> i64 {
+        self.mat2_stride_0
+    }
+
+    #[inline]
+    fn mat2_stride_1(&self) -> i64 {
+        self.mat2_stride_1
+    }
+
+    #[inline]
+    fn m_padded_length(&self) -> i64 {
+        self.m_padded_length
+    }
+
+    #[inline]
+    fn k_padded_length(&self) -> i64 {
+        self.k_padded_length
+    }
+
+    #[inline]
+    fn n_padded_length(&self) -> i64 {
+        self.n_padded_length
+    }
+
+    #[inline]
+    fn mat1_align_size(&self) -> i64 {
+        self.mat1_align_size
+    }
+
+    #[inline]
+    fn prepadded_mat1(&self) -> Option<PrepaddedMat1> {
+        Some(self.prepadded_mat1)
+    }
+
+    #[inline]
+    fn prepadded_mat2(&self) -> Option<PrepaddedMat2> {
+        Some(self.prepadded_mat2)
+    }
+
+    #[inline]
+    fn using_tf32(&self) -> Option<UsingTf32> {
+        Some(self.using_tf32)
     }
 }
 
@@ -205,15 +271,6 @@ impl PrepaddedMat1 {
             Self::False => Some("False"),
             Self::True => Some("True"),
             Self::Other => None,
-        }
-    }
-
-    /// The category, where training saw it.
-    #[inline]
-    pub(crate) fn known(self) -> Result<Self, Unsure> {
-        match self {
-            Self::Other => Err(Unsure::UnknownCategory(14)),
-            known => Ok(known),
         }
     }
 }

@@ -5,1523 +5,1115 @@
 
 use crate::context::{self, Row};
 use crate::features;
-use crate::leaves::{LEAVES, Leaf, Unsure};
+use crate::leaves::Unsure;
+use crate::number::Number;
 
-/// The leaf where this row ends.
+/// The position in [`LEAVES`](crate::leaves::LEAVES) where this row ends.
 #[rustfmt::skip]
 #[inline]
-pub(crate) fn leaf(row: &Row) -> Result<&'static Leaf, Unsure> {
+pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
     if features::precondition(row) != Some(true) {
         return Err(Unsure::Precondition);
     }
-    let using_tf32 = needed(row.using_tf32, 16)?.known()?;
+    let using_tf32 = needed(row.using_tf32(), 16)?.known()?;
     if using_tf32 == context::UsingTf32::False {
-        let mat1_stride_1 = number(row.mat1_stride_1, 4)?;
-        if mat1_stride_1 <= 772.5 {
-            let mat2_stride_0 = number(row.mat2_stride_0, 5)?;
-            if mat2_stride_0 <= 1063.0 {
-                let min_ctz_k_ctz_n = needed(features::min_ctz_k_ctz_n(row), 48)?;
-                if min_ctz_k_ctz_n <= 1.5 {
-                    let min_ctz_m_ctz_n = needed(features::min_ctz_m_ctz_n(row), 47)?;
-                    if min_ctz_m_ctz_n <= 0.5 {
-                        let m_times_n = needed(features::m_times_n(row), 18)?;
-                        if m_times_n <= 8557196.5 {
-                            if mat2_stride_0 <= 876.0 {
-                                let min_ctz_m_ctz_k = needed(features::min_ctz_m_ctz_k(row), 46)?;
-                                if min_ctz_m_ctz_k <= 5.5 {
-                                    // 126 inputs
-                                    // orig: slowdown 1.000 expected, 1.037 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[106])
+        let copied_over_m_times_k_times_n = needed(features::copied_over_m_times_k_times_n(row), 54)?;
+        if copied_over_m_times_k_times_n <= 0.0002574788382641723 {
+            if copied_over_m_times_k_times_n <= 7.62939453125e-6 {
+                let k_padded_length = number(row.k_padded_length().float(), 8)?;
+                if k_padded_length <= 1.5 {
+                    let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
+                    if mat2_stride_1 <= 987.5 {
+                        let k_times_n = needed(features::k_times_n(row), 19)?;
+                        if k_times_n <= 1117600.0 {
+                            // 3 inputs
+                            // pad: slowdown 1.003 expected, 1.008 at worst, 1.008 of the fallback's time at worst
+                            // orig: slowdown 1.015 expected, 1.024 at worst, 1.000 of the fallback's time at worst
+                            Ok(62)
+                        } else {
+                            let min_ctz_k_ctz_n = needed(features::min_ctz_k_ctz_n(row), 48)?;
+                            if min_ctz_k_ctz_n <= 1.5 {
+                                if k_times_n <= 16033968.0 {
+                                    // 38 inputs
+                                    // orig: slowdown 1.000 expected, 1.003 at worst, 1.000 of the fallback's time at worst
+                                    Ok(63)
+                                } else {
+                                    // 26 inputs
+                                    // pad: slowdown 1.000 expected, 1.003 at worst, 1.003 of the fallback's time at worst
+                                    // orig: slowdown 1.001 expected, 1.011 at worst, 1.000 of the fallback's time at worst
+                                    Ok(64)
+                                }
+                            } else {
+                                let m_times_k = needed(features::m_times_k(row), 17)?;
+                                if m_times_k <= 6472075.5 {
+                                    // 5 inputs
+                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(65)
                                 } else {
                                     // 15 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[107])
+                                    // orig: slowdown 1.000 expected, 1.001 at worst, 1.000 of the fallback's time at worst
+                                    Ok(66)
                                 }
-                            } else {
-                                let min_ctz_m_ctz_k = needed(features::min_ctz_m_ctz_k(row), 46)?;
-                                if min_ctz_m_ctz_k <= 2.0 {
-                                    // 14 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[108])
-                                } else {
-                                    // 4 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[109])
-                                }
-                            }
-                        } else if m_times_n <= 10058167.0 {
-                            let m_times_k = needed(features::m_times_k(row), 17)?;
-                            if m_times_k <= 7926797.0 {
-                                // 5 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[110])
-                            } else {
-                                // 12 inputs
-                                // pad: slowdown 1.006 expected, 1.038 at worst, 1.038 of the fallback's time at worst; not allowed
-                                // orig: slowdown 1.038 expected, 1.122 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[111])
-                            }
-                        } else {
-                            let ctz_k = needed(features::ctz_k(row), 44)?;
-                            if ctz_k <= 10.5 {
-                                // 224 inputs
-                                // orig: slowdown 1.001 expected, 1.081 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[112])
-                            } else {
-                                // 10 inputs
-                                // orig: slowdown 1.008 expected, 1.057 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[113])
                             }
                         }
                     } else {
-                        let m_times_n = needed(features::m_times_n(row), 18)?;
-                        if m_times_n <= 18350748.5 {
-                            let k_padded_length = number(row.k_padded_length, 8)?;
-                            if k_padded_length <= 0.5 {
-                                let prepadded_mat1 = needed(row.prepadded_mat1, 14)?.known()?;
-                                if prepadded_mat1 == context::PrepaddedMat1::True {
-                                    // 8 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[115])
-                                } else {
-                                    // 38 inputs
-                                    // orig: slowdown 1.001 expected, 1.037 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[114])
-                                }
-                            } else {
-                                let n = number(row.n, 2)?;
-                                if n <= 2634.5 {
-                                    // 103 inputs
-                                    // orig: slowdown 1.003 expected, 1.154 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[116])
-                                } else {
-                                    // 49 inputs
-                                    // orig: slowdown 1.001 expected, 1.042 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[117])
-                                }
-                            }
+                        let ctz_k = needed(features::ctz_k(row), 44)?;
+                        if ctz_k <= 9.0 {
+                            // 11 inputs
+                            // pad: slowdown 1.000 expected, 1.002 at worst, 1.002 of the fallback's time at worst
+                            // orig: slowdown 1.000 expected, 1.002 at worst, 1.000 of the fallback's time at worst
+                            Ok(67)
                         } else {
-                            let k_times_n = needed(features::k_times_n(row), 19)?;
-                            if k_times_n <= 2154512.0 {
-                                let n = number(row.n, 2)?;
-                                if n <= 862.5 {
-                                    // 2 inputs
-                                    // orig: slowdown 1.030 expected, 1.034 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[118])
-                                } else {
-                                    // 7 inputs
-                                    // orig: slowdown 1.004 expected, 1.026 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[119])
-                                }
+                            let n = number(row.n().float(), 2)?;
+                            if n <= 1207.0 {
+                                // 3 inputs
+                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.993 of the fallback's time at worst
+                                // orig: slowdown 1.008 expected, 1.009 at worst, 1.000 of the fallback's time at worst
+                                Ok(68)
                             } else {
-                                let ctz_k = needed(features::ctz_k(row), 44)?;
-                                if ctz_k <= 9.5 {
-                                    // 67 inputs
-                                    // orig: slowdown 1.000 expected, 1.008 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[120])
-                                } else {
-                                    // 3 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[121])
-                                }
+                                // 6 inputs
+                                // pad: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                // orig: slowdown 1.011 expected, 1.029 at worst, 1.000 of the fallback's time at worst
+                                Ok(69)
                             }
                         }
                     }
                 } else {
-                    let prepadded_mat1 = needed(row.prepadded_mat1, 14)?.known()?;
-                    if prepadded_mat1 == context::PrepaddedMat1::True {
-                        let ctz_k = needed(features::ctz_k(row), 44)?;
-                        if ctz_k <= 8.5 {
-                            let arith_intensity = needed(features::arith_intensity(row), 22)?;
-                            if arith_intensity <= 830.4608884826044 {
-                                let m_times_k = needed(features::m_times_k(row), 17)?;
-                                if m_times_k <= 32050576.0 {
-                                    // 3 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[130])
+                    let k_times_n = needed(features::k_times_n(row), 19)?;
+                    if k_times_n <= 5729565.0 {
+                        let k_over_m_times_n = needed(features::k_over_m_times_n(row), 20)?;
+                        if k_over_m_times_n <= 0.00047996882271006196 {
+                            // 3 inputs
+                            // orig: slowdown 1.001 expected, 1.004 at worst, 1.000 of the fallback's time at worst
+                            Ok(70)
+                        } else {
+                            // 3 inputs
+                            // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(71)
+                        }
+                    } else {
+                        let m = number(row.m().float(), 0)?;
+                        if m <= 2834.5 {
+                            // 4 inputs
+                            // pad: slowdown 1.001 expected, 1.005 at worst, 1.005 of the fallback's time at worst
+                            // orig: slowdown 1.012 expected, 1.028 at worst, 1.000 of the fallback's time at worst
+                            Ok(72)
+                        } else {
+                            // 4 inputs
+                            // pad: slowdown 1.000 expected, 1.000 at worst, 0.988 of the fallback's time at worst
+                            // orig: slowdown 1.043 expected, 1.073 at worst, 1.000 of the fallback's time at worst
+                            Ok(73)
+                        }
+                    }
+                }
+            } else {
+                let mat1_innermost_needs_padding = needed(features::mat1_innermost_needs_padding(row), 23)?;
+                if mat1_innermost_needs_padding {
+                    let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
+                    if mat1_stride_0 <= 1115.5 {
+                        let n = number(row.n().float(), 2)?;
+                        if n <= 15925.5 {
+                            let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
+                            if mat2_stride_1 <= 1259.0 {
+                                let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
+                                if mat1_stride_1 <= 1575.5 {
+                                    // 35 inputs
+                                    // orig: slowdown 1.003 expected, 1.055 at worst, 1.000 of the fallback's time at worst
+                                    Ok(86)
                                 } else {
-                                    // 3 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[131])
+                                    // 49 inputs
+                                    // orig: slowdown 1.000 expected, 1.018 at worst, 1.000 of the fallback's time at worst
+                                    Ok(87)
                                 }
                             } else {
-                                let m_padded_length = number(row.m_padded_length, 7)?;
-                                if m_padded_length <= 2.5 {
-                                    // 3 inputs
-                                    // pad: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst; not allowed
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[132])
+                                let k_multiple_8 = needed(features::k_multiple_8(row), 33)?;
+                                if k_multiple_8 {
+                                    // 11 inputs
+                                    // orig: slowdown 1.014 expected, 1.050 at worst, 1.000 of the fallback's time at worst
+                                    Ok(89)
                                 } else {
-                                    // 3 inputs
-                                    // pad: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst; not allowed
-                                    // orig: slowdown 1.001 expected, 1.002 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[133])
+                                    // 5 inputs
+                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(88)
                                 }
                             }
                         } else {
-                            let m_times_k = needed(features::m_times_k(row), 17)?;
-                            if m_times_k <= 12620800.0 {
-                                let m = number(row.m, 0)?;
-                                if m <= 2015.0 {
-                                    // 3 inputs
-                                    // pad: slowdown 1.000 expected, 1.000 at worst, 0.993 of the fallback's time at worst; not allowed
-                                    // orig: slowdown 1.010 expected, 1.013 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[135])
+                            let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
+                            if mat2_stride_0 <= 7952.0 {
+                                let k = number(row.k().float(), 1)?;
+                                if k <= 1883.5 {
+                                    // 6 inputs
+                                    // pad: slowdown 1.000 expected, 1.000 at worst, 0.990 of the fallback's time at worst
+                                    // orig: slowdown 1.026 expected, 1.056 at worst, 1.000 of the fallback's time at worst
+                                    Ok(90)
                                 } else {
                                     // 3 inputs
-                                    // pad: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst; not allowed
-                                    // orig: slowdown 1.004 expected, 1.008 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[136])
-                                }
-                            } else {
-                                // 4 inputs
-                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.991 of the fallback's time at worst; not allowed
-                                // orig: slowdown 1.019 expected, 1.029 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[134])
-                            }
-                        }
-                    } else {
-                        let n = number(row.n, 2)?;
-                        if n <= 2874.0 {
-                            if n <= 1360.0 {
-                                if n <= 900.0 {
-                                    // 10 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[122])
-                                } else {
-                                    // 34 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[123])
+                                    // orig: slowdown 1.010 expected, 1.031 at worst, 1.000 of the fallback's time at worst
+                                    Ok(91)
                                 }
                             } else {
                                 let arith_intensity = needed(features::arith_intensity(row), 22)?;
-                                if arith_intensity <= 640.6117814686706 {
-                                    // 6 inputs
+                                if arith_intensity <= 708.3170643194971 {
+                                    // 8 inputs
                                     // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[124])
+                                    Ok(92)
                                 } else {
                                     // 15 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[125])
+                                    // orig: slowdown 1.000 expected, 1.005 at worst, 1.000 of the fallback's time at worst
+                                    Ok(93)
                                 }
                             }
-                        } else if n <= 6782.0 {
-                            let ctz_k = needed(features::ctz_k(row), 44)?;
-                            if ctz_k <= 9.5 {
-                                // 17 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[126])
+                        }
+                    } else {
+                        let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
+                        if mat2_stride_0 <= 406.0 {
+                            let k_over_m_times_n = needed(features::k_over_m_times_n(row), 20)?;
+                            if k_over_m_times_n <= 0.00030117769678202977 {
+                                if k_over_m_times_n <= 8.577641530922019e-5 {
+                                    // 9 inputs
+                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(94)
+                                } else {
+                                    // 13 inputs
+                                    // orig: slowdown 1.001 expected, 1.014 at worst, 1.000 of the fallback's time at worst
+                                    Ok(95)
+                                }
                             } else {
-                                // 7 inputs
+                                let m = number(row.m().float(), 0)?;
+                                if m <= 6861.5 {
+                                    // 3 inputs
+                                    // orig: slowdown 1.008 expected, 1.018 at worst, 1.000 of the fallback's time at worst
+                                    Ok(96)
+                                } else {
+                                    // 3 inputs
+                                    // orig: slowdown 1.067 expected, 1.154 at worst, 1.000 of the fallback's time at worst
+                                    Ok(97)
+                                }
+                            }
+                        } else if copied_over_m_times_k_times_n <= 0.0001126121465706798 {
+                            let n_padded_length = number(row.n_padded_length().float(), 9)?;
+                            if n_padded_length <= 1.5 {
+                                // 8 inputs
+                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.993 of the fallback's time at worst
+                                // orig: slowdown 1.036 expected, 1.061 at worst, 1.000 of the fallback's time at worst
+                                Ok(98)
+                            } else {
+                                // 4 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[127])
+                                Ok(99)
                             }
                         } else {
-                            let n_multiple_32 = needed(features::n_multiple_32(row), 40)?;
-                            if n_multiple_32 {
-                                // 7 inputs
-                                // orig: slowdown 1.000 expected, 1.002 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[129])
+                            let m_times_k = needed(features::m_times_k(row), 17)?;
+                            if m_times_k <= 21105180.0 {
+                                // 18 inputs
+                                // orig: slowdown 1.001 expected, 1.018 at worst, 1.000 of the fallback's time at worst
+                                Ok(100)
                             } else {
+                                // 10 inputs
+                                // orig: slowdown 1.007 expected, 1.039 at worst, 1.000 of the fallback's time at worst
+                                Ok(101)
+                            }
+                        }
+                    }
+                } else {
+                    let n = number(row.n().float(), 2)?;
+                    if n <= 9175.5 {
+                        let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
+                        if mat1_stride_1 <= 5113.5 {
+                            let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
+                            if mat2_stride_1 <= 810.5 {
+                                let m = number(row.m().float(), 0)?;
+                                if m <= 22550.0 {
+                                    // 75 inputs
+                                    // orig: slowdown 1.000 expected, 1.004 at worst, 1.000 of the fallback's time at worst
+                                    Ok(74)
+                                } else {
+                                    // 6 inputs
+                                    // orig: slowdown 1.006 expected, 1.034 at worst, 1.000 of the fallback's time at worst
+                                    Ok(75)
+                                }
+                            } else {
+                                let n_padded_length = number(row.n_padded_length().float(), 9)?;
+                                if n_padded_length <= 0.5 {
+                                    // 21 inputs
+                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(76)
+                                } else {
+                                    // 63 inputs
+                                    // orig: slowdown 1.004 expected, 1.122 at worst, 1.000 of the fallback's time at worst
+                                    Ok(77)
+                                }
+                            }
+                        } else {
+                            let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
+                            if mat2_stride_0 <= 392.5 {
+                                let k_times_n = needed(features::k_times_n(row), 19)?;
+                                if k_times_n <= 3552501.5 {
+                                    // 4 inputs
+                                    // pad: slowdown 1.013 expected, 1.045 at worst, 1.045 of the fallback's time at worst
+                                    // orig: slowdown 1.007 expected, 1.028 at worst, 1.000 of the fallback's time at worst
+                                    Ok(78)
+                                } else {
+                                    // 13 inputs
+                                    // pad: slowdown 1.000 expected, 1.000 at worst, 0.996 of the fallback's time at worst
+                                    // orig: slowdown 1.030 expected, 1.054 at worst, 1.000 of the fallback's time at worst
+                                    Ok(79)
+                                }
+                            } else {
+                                let m = number(row.m().float(), 0)?;
+                                if m <= 20245.0 {
+                                    // 21 inputs
+                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(80)
+                                } else {
+                                    // 4 inputs
+                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(81)
+                                }
+                            }
+                        }
+                    } else {
+                        let m_times_n = needed(features::m_times_n(row), 18)?;
+                        if m_times_n <= 78414384.0 {
+                            let k = number(row.k().float(), 1)?;
+                            if k <= 1312.5 {
+                                // 10 inputs
+                                // orig: slowdown 1.000 expected, 1.002 at worst, 1.000 of the fallback's time at worst
+                                Ok(83)
+                            } else {
+                                let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
+                                if mat2_stride_0 <= 6178.5 {
+                                    // 10 inputs
+                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(84)
+                                } else {
+                                    // 19 inputs
+                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(85)
+                                }
+                            }
+                        } else {
+                            // 18 inputs
+                            // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(82)
+                        }
+                    }
+                }
+            }
+        } else if copied_over_m_times_k_times_n <= 0.0005989590340388284 {
+            let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
+            if mat1_stride_0 <= 779.5 {
+                let min_ctz_m_ctz_k = needed(features::min_ctz_m_ctz_k(row), 46)?;
+                if min_ctz_m_ctz_k <= 1.5 {
+                    let min_ctz_k_ctz_n = needed(features::min_ctz_k_ctz_n(row), 48)?;
+                    if min_ctz_k_ctz_n <= 1.5 {
+                        let k = number(row.k().float(), 1)?;
+                        if k <= 813.5 {
+                            // 5 inputs
+                            // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(102)
+                        } else {
+                            let k_times_n = needed(features::k_times_n(row), 19)?;
+                            if k_times_n <= 8028241.0 {
+                                // 71 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(103)
+                            } else {
+                                // 144 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(104)
+                            }
+                        }
+                    } else {
+                        let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
+                        if mat2_stride_1 <= 1434.5 {
+                            let arith_intensity = needed(features::arith_intensity(row), 22)?;
+                            if arith_intensity <= 625.1062053447283 {
+                                // 4 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(105)
+                            } else {
+                                // 24 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(106)
+                            }
+                        } else {
+                            let ctz_k = needed(features::ctz_k(row), 44)?;
+                            if ctz_k <= 6.5 {
+                                // 6 inputs
+                                // orig: slowdown 1.006 expected, 1.027 at worst, 1.000 of the fallback's time at worst
+                                Ok(107)
+                            } else {
+                                // 7 inputs
+                                // orig: slowdown 1.001 expected, 1.010 at worst, 1.000 of the fallback's time at worst
+                                Ok(108)
+                            }
+                        }
+                    }
+                } else {
+                    let m = number(row.m().float(), 0)?;
+                    if m <= 2068.0 {
+                        let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
+                        if mat2_stride_0 <= 577.0 {
+                            let n = number(row.n().float(), 2)?;
+                            if n <= 8277.0 {
                                 // 11 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[128])
+                                Ok(109)
+                            } else {
+                                // 3 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(110)
+                            }
+                        } else {
+                            let k = number(row.k().float(), 1)?;
+                            if k <= 1531.5 {
+                                // 3 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(111)
+                            } else {
+                                // 7 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(112)
+                            }
+                        }
+                    } else {
+                        let ctz_mat2_leading = needed(features::ctz_mat2_leading(row), 51)?;
+                        if ctz_mat2_leading <= 4.5 {
+                            let m_times_n = needed(features::m_times_n(row), 18)?;
+                            if m_times_n <= 7252325.5 {
+                                // 4 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(113)
+                            } else {
+                                // 13 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(114)
+                            }
+                        } else {
+                            let k = number(row.k().float(), 1)?;
+                            if k <= 1691.5 {
+                                // 5 inputs
+                                // orig: slowdown 1.000 expected, 1.001 at worst, 1.000 of the fallback's time at worst
+                                Ok(115)
+                            } else {
+                                // 3 inputs
+                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.992 of the fallback's time at worst
+                                // orig: slowdown 1.031 expected, 1.067 at worst, 1.000 of the fallback's time at worst
+                                Ok(116)
                             }
                         }
                     }
                 }
             } else {
-                let prepadded_mat2 = needed(row.prepadded_mat2, 15)?.known()?;
-                if prepadded_mat2 == context::PrepaddedMat2::True {
-                    let prepadded_mat1 = needed(row.prepadded_mat1, 14)?.known()?;
-                    if prepadded_mat1 == context::PrepaddedMat1::True {
-                        let k_padded_length = number(row.k_padded_length, 8)?;
-                        if k_padded_length <= 1.5 {
-                            let m_times_k = needed(features::m_times_k(row), 17)?;
-                            if m_times_k <= 35163182.5 {
-                                let k_times_n = needed(features::k_times_n(row), 19)?;
-                                if k_times_n <= 8639654.0 {
-                                    // 11 inputs
-                                    // orig: slowdown 1.000 expected, 1.003 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[161])
-                                } else {
-                                    // 13 inputs
-                                    // pad: slowdown 1.000 expected, 1.001 at worst, 1.001 of the fallback's time at worst; not allowed
-                                    // orig: slowdown 1.001 expected, 1.006 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[162])
-                                }
+                let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
+                if mat2_stride_0 <= 389.5 {
+                    let min_ctz_k_ctz_n = needed(features::min_ctz_k_ctz_n(row), 48)?;
+                    if min_ctz_k_ctz_n <= 1.5 {
+                        let arith_intensity = needed(features::arith_intensity(row), 22)?;
+                        if arith_intensity <= 1440.1445136080433 {
+                            let m_times_n = needed(features::m_times_n(row), 18)?;
+                            if m_times_n <= 14321059.5 {
+                                // 45 inputs
+                                // orig: slowdown 1.001 expected, 1.031 at worst, 1.000 of the fallback's time at worst
+                                Ok(117)
                             } else {
-                                // 3 inputs
-                                // pad: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst; not allowed
-                                // orig: slowdown 1.011 expected, 1.022 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[160])
+                                // 102 inputs
+                                // orig: slowdown 1.000 expected, 1.022 at worst, 1.000 of the fallback's time at worst
+                                Ok(118)
                             }
                         } else {
-                            let m_multiple_16 = needed(features::m_multiple_16(row), 29)?;
-                            if m_multiple_16 {
-                                // 5 inputs
-                                // pad: slowdown 1.002 expected, 1.005 at worst, 1.005 of the fallback's time at worst; not allowed
-                                // orig: slowdown 1.008 expected, 1.028 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[164])
+                            let m_times_n = needed(features::m_times_n(row), 18)?;
+                            if m_times_n <= 14507116.0 {
+                                // 4 inputs
+                                // orig: slowdown 1.037 expected, 1.081 at worst, 1.000 of the fallback's time at worst
+                                Ok(119)
                             } else {
-                                // 5 inputs
-                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.988 of the fallback's time at worst; not allowed
-                                // orig: slowdown 1.037 expected, 1.073 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[163])
-                            }
-                        }
-                    } else {
-                        let n = number(row.n, 2)?;
-                        if n <= 8592.0 {
-                            let n_padded_length = number(row.n_padded_length, 9)?;
-                            if n_padded_length <= 0.5 {
-                                if n <= 1870.0 {
-                                    // 10 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[153])
-                                } else {
-                                    // 16 inputs
-                                    // orig: slowdown 1.000 expected, 1.001 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[154])
-                                }
-                            } else {
-                                let m_times_n = needed(features::m_times_n(row), 18)?;
-                                if m_times_n <= 42089380.0 {
-                                    // 35 inputs
-                                    // orig: slowdown 1.002 expected, 1.032 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[155])
-                                } else {
-                                    // 4 inputs
-                                    // pad: slowdown 1.000 expected, 1.000 at worst, 0.999 of the fallback's time at worst; not allowed
-                                    // orig: slowdown 1.020 expected, 1.039 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[156])
-                                }
-                            }
-                        } else {
-                            let k_padded_length = number(row.k_padded_length, 8)?;
-                            if k_padded_length <= 1.5 {
-                                let m_padded_length = number(row.m_padded_length, 7)?;
-                                if m_padded_length <= 0.5 {
-                                    // 7 inputs
-                                    // pad: slowdown 1.000 expected, 1.000 at worst, 0.999 of the fallback's time at worst; not allowed
-                                    // orig: slowdown 1.003 expected, 1.013 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[158])
-                                } else {
-                                    // 7 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[159])
-                                }
-                            } else {
-                                // 5 inputs
-                                // pad: slowdown 1.007 expected, 1.026 at worst, 1.026 of the fallback's time at worst; not allowed
-                                // orig: slowdown 1.024 expected, 1.061 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[157])
-                            }
-                        }
-                    }
-                } else {
-                    let m_times_n = needed(features::m_times_n(row), 18)?;
-                    if m_times_n <= 14512221.0 {
-                        let min_ctz_k_ctz_n = needed(features::min_ctz_k_ctz_n(row), 48)?;
-                        if min_ctz_k_ctz_n <= 1.5 {
-                            let m = number(row.m, 0)?;
-                            if m <= 1699.5 {
-                                let arith_intensity = needed(features::arith_intensity(row), 22)?;
-                                if arith_intensity <= 757.2614677256803 {
-                                    // 77 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[137])
-                                } else {
-                                    // 24 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[138])
-                                }
-                            } else {
-                                let prepadded_mat1 = needed(row.prepadded_mat1, 14)?.known()?;
-                                if prepadded_mat1 == context::PrepaddedMat1::True {
-                                    // 18 inputs
-                                    // orig: slowdown 1.003 expected, 1.032 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[140])
-                                } else {
-                                    // 93 inputs
-                                    // orig: slowdown 1.000 expected, 1.007 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[139])
-                                }
-                            }
-                        } else {
-                            let prepadded_mat1 = needed(row.prepadded_mat1, 14)?.known()?;
-                            if prepadded_mat1 == context::PrepaddedMat1::True {
-                                let k = number(row.k, 1)?;
-                                if k <= 4384.0 {
-                                    // 3 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[143])
-                                } else {
-                                    // 6 inputs
-                                    // orig: slowdown 1.000 expected, 1.001 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[144])
-                                }
-                            } else {
-                                let n = number(row.n, 2)?;
-                                if n <= 1340.0 {
-                                    // 5 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[141])
-                                } else {
-                                    // 27 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[142])
-                                }
+                                // 19 inputs
+                                // orig: slowdown 1.002 expected, 1.034 at worst, 1.000 of the fallback's time at worst
+                                Ok(120)
                             }
                         }
                     } else {
                         let arith_intensity = needed(features::arith_intensity(row), 22)?;
-                        if arith_intensity <= 773.3068578868259 {
-                            let min_ctz_k_ctz_n = needed(features::min_ctz_k_ctz_n(row), 48)?;
-                            if min_ctz_k_ctz_n <= 1.5 {
-                                let k_over_m_times_n = needed(features::k_over_m_times_n(row), 20)?;
-                                if k_over_m_times_n <= 2.673995603467095e-5 {
-                                    // 16 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[145])
-                                } else {
-                                    // 29 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[146])
-                                }
+                        if arith_intensity <= 620.6814784457589 {
+                            let m_times_k = needed(features::m_times_k(row), 17)?;
+                            if m_times_k <= 3792480.0 {
+                                // 3 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(121)
                             } else {
-                                let ctz_k = needed(features::ctz_k(row), 44)?;
-                                if ctz_k <= 9.5 {
-                                    // 5 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[147])
-                                } else {
-                                    // 4 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[148])
-                                }
+                                // 3 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(122)
                             }
                         } else {
-                            let min_ctz_m_ctz_n = needed(features::min_ctz_m_ctz_n(row), 47)?;
-                            if min_ctz_m_ctz_n <= 1.5 {
-                                let m = number(row.m, 0)?;
-                                if m <= 2374.0 {
-                                    // 22 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[149])
-                                } else {
-                                    // 115 inputs
-                                    // orig: slowdown 1.004 expected, 1.072 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[150])
-                                }
-                            } else if m_times_n <= 30105936.0 {
-                                // 4 inputs
-                                // orig: slowdown 1.010 expected, 1.041 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[151])
+                            let n = number(row.n().float(), 2)?;
+                            if n <= 2862.0 {
+                                // 14 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(123)
+                            } else {
+                                // 6 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(124)
+                            }
+                        }
+                    }
+                } else {
+                    let arith_intensity = needed(features::arith_intensity(row), 22)?;
+                    if arith_intensity <= 793.9499055514958 {
+                        if copied_over_m_times_k_times_n <= 0.00032649899635605 {
+                            let k_times_n = needed(features::k_times_n(row), 19)?;
+                            if k_times_n <= 5064250.0 {
+                                // 3 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(125)
                             } else {
                                 // 8 inputs
-                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.991 of the fallback's time at worst; not allowed
-                                // orig: slowdown 1.022 expected, 1.056 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[152])
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(126)
+                            }
+                        } else {
+                            let m_times_k = needed(features::m_times_k(row), 17)?;
+                            if m_times_k <= 26234215.0 {
+                                // 36 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(127)
+                            } else {
+                                // 3 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(128)
+                            }
+                        }
+                    } else {
+                        let k_padded_length = number(row.k_padded_length().float(), 8)?;
+                        if k_padded_length <= 0.5 {
+                            let ctz_k = needed(features::ctz_k(row), 44)?;
+                            if ctz_k <= 10.0 {
+                                // 27 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(129)
+                            } else {
+                                // 10 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(130)
+                            }
+                        } else {
+                            let m = number(row.m().float(), 0)?;
+                            if m <= 12745.5 {
+                                // 65 inputs
+                                // orig: slowdown 1.007 expected, 1.048 at worst, 1.000 of the fallback's time at worst
+                                Ok(131)
+                            } else {
+                                // 7 inputs
+                                // orig: slowdown 1.017 expected, 1.072 at worst, 1.000 of the fallback's time at worst
+                                Ok(132)
                             }
                         }
                     }
                 }
             }
         } else {
-            let min_ctz_m_ctz_k = needed(features::min_ctz_m_ctz_k(row), 46)?;
-            if min_ctz_m_ctz_k <= 1.5 {
-                let min_ctz_k_ctz_n = needed(features::min_ctz_k_ctz_n(row), 48)?;
-                if min_ctz_k_ctz_n <= 1.5 {
-                    let n = number(row.n, 2)?;
-                    if n <= 2826.5 {
-                        let arith_intensity = needed(features::arith_intensity(row), 22)?;
-                        if arith_intensity <= 804.4726863409066 {
-                            let mat2_stride_0 = number(row.mat2_stride_0, 5)?;
-                            if mat2_stride_0 <= 1093.5 {
-                                let k_over_m_times_n = needed(features::k_over_m_times_n(row), 20)?;
-                                if k_over_m_times_n <= 0.00016556999337036772 {
-                                    // 20 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[165])
-                                } else {
-                                    // 107 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[166])
-                                }
+            let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
+            if mat1_stride_0 <= 794.5 {
+                let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
+                if mat2_stride_0 <= 8239.5 {
+                    let ctz_k = needed(features::ctz_k(row), 44)?;
+                    if ctz_k <= 11.5 {
+                        if copied_over_m_times_k_times_n <= 0.0007969171515770088 {
+                            if copied_over_m_times_k_times_n <= 0.0007946410383060931 {
+                                // 139 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(133)
                             } else {
-                                let m = number(row.m, 0)?;
-                                if m <= 1032.0 {
-                                    // 22 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[167])
-                                } else {
-                                    // 61 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[168])
-                                }
+                                // 3 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(134)
                             }
                         } else {
-                            let mat2_stride_1 = number(row.mat2_stride_1, 6)?;
-                            if mat2_stride_1 <= 6148.0 {
-                                let m_times_k = needed(features::m_times_k(row), 17)?;
-                                if m_times_k <= 37079423.5 {
-                                    // 51 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[169])
-                                } else {
-                                    // 55 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[170])
-                                }
+                            let min_ctz_m_ctz_k = needed(features::min_ctz_m_ctz_k(row), 46)?;
+                            if min_ctz_m_ctz_k <= 1.5 {
+                                // 340 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(135)
                             } else {
-                                let n_padded_length = number(row.n_padded_length, 9)?;
-                                if n_padded_length <= 0.5 {
-                                    // 3 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[171])
-                                } else {
-                                    // 12 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[172])
-                                }
+                                // 21 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(136)
                             }
                         }
                     } else {
-                        let k_over_m_times_n = needed(features::k_over_m_times_n(row), 20)?;
-                        if k_over_m_times_n <= 9.751297199503567e-5 {
-                            let m_times_n = needed(features::m_times_n(row), 18)?;
-                            if m_times_n <= 33216863.0 {
-                                let k_padded_length = number(row.k_padded_length, 8)?;
-                                if k_padded_length <= 1.5 {
-                                    // 20 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[173])
-                                } else {
-                                    // 26 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[174])
-                                }
-                            } else if k_over_m_times_n <= 1.342870822851158e-5 {
-                                // 27 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[175])
-                            } else {
-                                // 103 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[176])
-                            }
+                        let n = number(row.n().float(), 2)?;
+                        if n <= 2803.5 {
+                            // 17 inputs
+                            // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(137)
                         } else {
-                            let prepadded_mat2 = needed(row.prepadded_mat2, 15)?.known()?;
-                            if prepadded_mat2 == context::PrepaddedMat2::True {
-                                let ctz_n = needed(features::ctz_n(row), 45)?;
-                                if ctz_n <= 9.0 {
-                                    // 24 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[179])
-                                } else {
-                                    // 3 inputs
-                                    // orig: slowdown 1.018 expected, 1.055 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[180])
-                                }
-                            } else {
-                                let m_times_n = needed(features::m_times_n(row), 18)?;
-                                if m_times_n <= 9611157.0 {
-                                    // 92 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[177])
-                                } else {
-                                    // 114 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[178])
-                                }
-                            }
+                            // 3 inputs
+                            // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(138)
                         }
                     }
                 } else {
-                    let n = number(row.n, 2)?;
-                    if n <= 4100.0 {
-                        if n <= 1806.0 {
-                            let m = number(row.m, 0)?;
-                            if m <= 1552.5 {
-                                if n <= 1216.0 {
-                                    // 8 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[181])
-                                } else {
-                                    // 5 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[182])
-                                }
-                            } else if n <= 1480.0 {
-                                // 41 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[183])
-                            } else {
-                                // 13 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[184])
-                            }
+                    let m = number(row.m().float(), 0)?;
+                    if m <= 1440.5 {
+                        let min_ctz_m_ctz_k = needed(features::min_ctz_m_ctz_k(row), 46)?;
+                        if min_ctz_m_ctz_k <= 1.5 {
+                            // 29 inputs
+                            // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(139)
                         } else {
-                            let mat2_stride_1 = number(row.mat2_stride_1, 6)?;
-                            if mat2_stride_1 <= 1296.0 {
-                                let k_times_n = needed(features::k_times_n(row), 19)?;
-                                if k_times_n <= 3599232.0 {
-                                    // 6 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[185])
-                                } else {
-                                    // 24 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[186])
-                                }
-                            } else {
-                                let k = number(row.k, 1)?;
-                                if k <= 1706.0 {
-                                    // 2 inputs
-                                    // orig: slowdown 1.006 expected, 1.012 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[187])
-                                } else {
-                                    // 12 inputs
-                                    // orig: slowdown 1.007 expected, 1.050 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[188])
-                                }
-                            }
+                            // 7 inputs
+                            // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(140)
                         }
                     } else {
-                        let mat2_stride_0 = number(row.mat2_stride_0, 5)?;
-                        if mat2_stride_0 <= 3032.5 {
-                            let m_times_n = needed(features::m_times_n(row), 18)?;
-                            if m_times_n <= 13787136.0 {
-                                let m = number(row.m, 0)?;
-                                if m <= 1062.0 {
-                                    // 3 inputs
-                                    // orig: slowdown 1.012 expected, 1.035 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[189])
-                                } else {
-                                    // 4 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[190])
-                                }
+                        let k_multiple_2 = needed(features::k_multiple_2(row), 31)?;
+                        if k_multiple_2 {
+                            if m <= 1635.5 {
+                                // 3 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(142)
                             } else {
-                                let k_over_m_times_n = needed(features::k_over_m_times_n(row), 20)?;
-                                if k_over_m_times_n <= 4.0089548295652874e-5 {
-                                    // 8 inputs
-                                    // pad: slowdown 1.000 expected, 1.000 at worst, 0.988 of the fallback's time at worst; not allowed
-                                    // orig: slowdown 1.027 expected, 1.056 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[191])
-                                } else {
-                                    // 6 inputs
-                                    // pad: slowdown 1.006 expected, 1.037 at worst, 1.037 of the fallback's time at worst; not allowed
-                                    // orig: slowdown 1.011 expected, 1.015 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[192])
-                                }
+                                // 3 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(143)
                             }
                         } else {
-                            let m = number(row.m, 0)?;
-                            if m <= 1214.0 {
-                                // 4 inputs
-                                // orig: slowdown 1.003 expected, 1.008 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[193])
-                            } else {
-                                let ctz_n = needed(features::ctz_n(row), 45)?;
-                                if ctz_n <= 13.5 {
-                                    // 33 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[194])
-                                } else {
-                                    // 8 inputs
-                                    // orig: slowdown 1.000 expected, 1.001 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[195])
-                                }
-                            }
+                            // 6 inputs
+                            // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(141)
                         }
                     }
                 }
             } else {
-                let m = number(row.m, 0)?;
-                if m <= 5334.0 {
-                    if m <= 2092.0 {
-                        let prepadded_mat2 = needed(row.prepadded_mat2, 15)?.known()?;
+                let m_times_n = needed(features::m_times_n(row), 18)?;
+                if m_times_n <= 7736268.0 {
+                    let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
+                    if mat2_stride_0 <= 1396.5 {
+                        let prepadded_mat2 = needed(row.prepadded_mat2(), 15)?.known()?;
                         if prepadded_mat2 == context::PrepaddedMat2::True {
-                            let k = number(row.k, 1)?;
-                            if k <= 3684.0 {
-                                // 3 inputs
+                            let num_dims_needs_padding = needed(features::num_dims_needs_padding(row), 25)?;
+                            if num_dims_needs_padding <= 1.5 {
+                                // 4 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[200])
-                            } else if min_ctz_m_ctz_k <= 6.0 {
-                                // 3 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[201])
-                            } else {
-                                // 3 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[202])
-                            }
-                        } else {
-                            let mat2_stride_0 = number(row.mat2_stride_0, 5)?;
-                            if mat2_stride_0 <= 1144.0 {
-                                let m_times_n = needed(features::m_times_n(row), 18)?;
-                                if m_times_n <= 5178576.0 {
-                                    // 18 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[196])
-                                } else {
-                                    // 16 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[197])
-                                }
-                            } else if m <= 1256.0 {
-                                // 15 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[198])
-                            } else {
-                                // 18 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[199])
-                            }
-                        }
-                    } else {
-                        let ctz_mat2_leading = needed(features::ctz_mat2_leading(row), 51)?;
-                        if ctz_mat2_leading <= 7.0 {
-                            let prepadded_mat2 = needed(row.prepadded_mat2, 15)?.known()?;
-                            if prepadded_mat2 == context::PrepaddedMat2::True {
-                                // 5 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[204])
-                            } else if ctz_mat2_leading <= 4.5 {
-                                // 29 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[205])
+                                Ok(146)
                             } else {
                                 // 7 inputs
-                                // orig: slowdown 1.002 expected, 1.008 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[206])
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(147)
                             }
                         } else {
-                            // 5 inputs
-                            // orig: slowdown 1.020 expected, 1.067 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[203])
-                        }
-                    }
-                } else {
-                    let mat2_stride_0 = number(row.mat2_stride_0, 5)?;
-                    if mat2_stride_0 <= 393.5 {
-                        let k_times_n = needed(features::k_times_n(row), 19)?;
-                        if k_times_n <= 3183616.0 {
-                            // 3 inputs
-                            // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[207])
-                        } else {
-                            let k = number(row.k, 1)?;
-                            if k <= 4028.0 {
-                                if m <= 12142.0 {
-                                    // 4 inputs
-                                    // pad: slowdown 1.000 expected, 1.000 at worst, 0.970 of the fallback's time at worst; not allowed
-                                    // orig: slowdown 1.041 expected, 1.051 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[209])
-                                } else {
-                                    // 6 inputs
-                                    // pad: slowdown 1.000 expected, 1.000 at worst, 0.979 of the fallback's time at worst; not allowed
-                                    // orig: slowdown 1.029 expected, 1.036 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[210])
-                                }
+                            let m = number(row.m().float(), 0)?;
+                            if m <= 7373.5 {
+                                // 255 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(144)
                             } else {
                                 // 5 inputs
-                                // pad: slowdown 1.000 expected, 1.002 at worst, 1.002 of the fallback's time at worst; not allowed
-                                // orig: slowdown 1.016 expected, 1.054 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[208])
-                            }
-                        }
-                    } else if m <= 17216.0 {
-                        let m_times_k = needed(features::m_times_k(row), 17)?;
-                        if m_times_k <= 10705488.0 {
-                            // 5 inputs
-                            // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[211])
-                        } else {
-                            let m_times_n = needed(features::m_times_n(row), 18)?;
-                            if m_times_n <= 47063040.0 {
-                                // 9 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[212])
-                            } else {
-                                // 4 inputs
-                                // orig: slowdown 1.000 expected, 1.001 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[213])
+                                Ok(145)
                             }
                         }
                     } else {
-                        let k_multiple_16 = needed(features::k_multiple_16(row), 34)?;
-                        if k_multiple_16 {
-                            let n_padded_length = number(row.n_padded_length, 9)?;
-                            if n_padded_length <= 2.5 {
-                                // 3 inputs
+                        let min_ctz_k_ctz_n = needed(features::min_ctz_k_ctz_n(row), 48)?;
+                        if min_ctz_k_ctz_n <= 1.5 {
+                            let m = number(row.m().float(), 0)?;
+                            if m <= 3589.5 {
+                                // 85 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[215])
+                                Ok(148)
                             } else {
-                                // 3 inputs
-                                // orig: slowdown 1.000 expected, 1.001 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[216])
+                                // 5 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(149)
                             }
                         } else {
-                            // 3 inputs
+                            let m = number(row.m().float(), 0)?;
+                            if m <= 1389.5 {
+                                // 3 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(150)
+                            } else {
+                                // 3 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(151)
+                            }
+                        }
+                    }
+                } else if m_times_n <= 10568455.0 {
+                    let arith_intensity = needed(features::arith_intensity(row), 22)?;
+                    if arith_intensity <= 1315.7515767806094 {
+                        let k_times_n = needed(features::k_times_n(row), 19)?;
+                        if k_times_n <= 58420862.5 {
+                            // 73 inputs
+                            // orig: slowdown 1.001 expected, 1.021 at worst, 1.000 of the fallback's time at worst
+                            Ok(153)
+                        } else {
+                            // 11 inputs
+                            // orig: slowdown 1.015 expected, 1.064 at worst, 1.000 of the fallback's time at worst
+                            Ok(154)
+                        }
+                    } else {
+                        // 3 inputs
+                        // orig: slowdown 1.036 expected, 1.054 at worst, 1.000 of the fallback's time at worst
+                        Ok(152)
+                    }
+                } else {
+                    let ctz_mat2_leading = needed(features::ctz_mat2_leading(row), 51)?;
+                    if ctz_mat2_leading <= 7.5 {
+                        let n = number(row.n().float(), 2)?;
+                        if n <= 10731.5 {
+                            // 111 inputs
+                            // orig: slowdown 1.001 expected, 1.048 at worst, 1.000 of the fallback's time at worst
+                            Ok(155)
+                        } else {
+                            // 61 inputs
                             // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[214])
+                            Ok(156)
+                        }
+                    } else {
+                        let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
+                        if mat2_stride_1 <= 3310.5 {
+                            // 27 inputs
+                            // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(157)
+                        } else {
+                            // 3 inputs
+                            // orig: slowdown 1.022 expected, 1.057 at worst, 1.000 of the fallback's time at worst
+                            Ok(158)
                         }
                     }
                 }
             }
         }
     } else {
-        let min_ctz_k_ctz_n = needed(features::min_ctz_k_ctz_n(row), 48)?;
-        if min_ctz_k_ctz_n <= 2.5 {
-            let min_ctz_m_ctz_n = needed(features::min_ctz_m_ctz_n(row), 47)?;
-            if min_ctz_m_ctz_n <= 2.5 {
-                let m_times_n = needed(features::m_times_n(row), 18)?;
-                if m_times_n <= 2215931.5 {
-                    let mat1_stride_0 = number(row.mat1_stride_0, 3)?;
-                    if mat1_stride_0 <= 835.5 {
-                        if min_ctz_m_ctz_n <= 0.5 {
-                            let mat2_stride_1 = number(row.mat2_stride_1, 6)?;
-                            if mat2_stride_1 <= 808.0 {
-                                let mat1_align_size = number(row.mat1_align_size, 10)?;
-                                if mat1_align_size <= 6.0 {
-                                    // 25 inputs
-                                    // pad: slowdown 1.010 expected, 1.234 at worst, 1.234 of the fallback's time at worst
-                                    // orig: slowdown 1.245 expected, 1.886 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[0])
+        let min_ctz_mat1_leading_ctz_mat2_leading_ctz_n = needed(features::min_ctz_mat1_leading_ctz_mat2_leading_ctz_n(row), 53)?;
+        if min_ctz_mat1_leading_ctz_mat2_leading_ctz_n <= 2.5 {
+            let copied_over_m_times_k_times_n = needed(features::copied_over_m_times_k_times_n(row), 54)?;
+            if copied_over_m_times_k_times_n <= 0.0009578045187191262 {
+                let num_dims_needs_padding = needed(features::num_dims_needs_padding(row), 25)?;
+                if num_dims_needs_padding <= 1.5 {
+                    if min_ctz_mat1_leading_ctz_mat2_leading_ctz_n <= 1.5 {
+                        if copied_over_m_times_k_times_n <= 0.0007093734506940712 {
+                            let ctz_mat1_leading = needed(features::ctz_mat1_leading(row), 50)?;
+                            if ctz_mat1_leading <= 15.5 {
+                                if copied_over_m_times_k_times_n <= 0.0006006827761943592 {
+                                    // 1523 inputs
+                                    // pad: slowdown 1.000 expected, 1.000 at worst, 0.882 of the fallback's time at worst
+                                    // orig: slowdown 2.983 expected, 7.672 at worst, 1.000 of the fallback's time at worst
+                                    Ok(2)
                                 } else {
-                                    // 77 inputs
-                                    // pad: slowdown 1.000 expected, 1.025 at worst, 1.025 of the fallback's time at worst
-                                    // orig: slowdown 1.486 expected, 3.717 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[1])
+                                    // 119 inputs
+                                    // pad: slowdown 1.000 expected, 1.007 at worst, 1.007 of the fallback's time at worst
+                                    // orig: slowdown 2.015 expected, 3.931 at worst, 1.000 of the fallback's time at worst
+                                    Ok(3)
                                 }
                             } else {
-                                let mat1_align_size = number(row.mat1_align_size, 10)?;
-                                if mat1_align_size <= 6.0 {
-                                    // 13 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[2])
-                                } else {
-                                    // 35 inputs
-                                    // pad: slowdown 1.018 expected, 1.148 at worst, 1.148 of the fallback's time at worst
-                                    // orig: slowdown 1.240 expected, 2.638 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[3])
-                                }
+                                // 3 inputs
+                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.504 of the fallback's time at worst
+                                // orig: slowdown 2.116 expected, 2.276 at worst, 1.000 of the fallback's time at worst
+                                Ok(1)
+                            }
+                        } else if min_ctz_mat1_leading_ctz_mat2_leading_ctz_n <= 0.5 {
+                            let m_times_n = needed(features::m_times_n(row), 18)?;
+                            if m_times_n <= 1738955.0 {
+                                // 18 inputs
+                                // pad: slowdown 1.011 expected, 1.116 at worst, 1.116 of the fallback's time at worst
+                                // orig: slowdown 1.777 expected, 2.973 at worst, 1.000 of the fallback's time at worst
+                                Ok(4)
+                            } else {
+                                // 153 inputs
+                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.973 of the fallback's time at worst
+                                // orig: slowdown 2.106 expected, 3.981 at worst, 1.000 of the fallback's time at worst
+                                Ok(5)
                             }
                         } else {
-                            let min_ctz_m_ctz_k = needed(features::min_ctz_m_ctz_k(row), 46)?;
-                            if min_ctz_m_ctz_k <= 2.5 {
-                                let mat2_stride_0 = number(row.mat2_stride_0, 5)?;
-                                if mat2_stride_0 <= 1463.0 {
-                                    // 50 inputs
-                                    // orig: slowdown 1.025 expected, 1.260 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[4])
-                                } else {
-                                    // 14 inputs
-                                    // pad: slowdown 1.018 expected, 1.073 at worst, 1.073 of the fallback's time at worst; not allowed
-                                    // orig: slowdown 1.192 expected, 2.183 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[5])
-                                }
+                            let n = number(row.n().float(), 2)?;
+                            if n <= 1280.5 {
+                                // 16 inputs
+                                // pad: slowdown 1.012 expected, 1.099 at worst, 1.099 of the fallback's time at worst
+                                // orig: slowdown 1.244 expected, 1.931 at worst, 1.000 of the fallback's time at worst
+                                Ok(6)
                             } else {
-                                let mat2_stride_0 = number(row.mat2_stride_0, 5)?;
-                                if mat2_stride_0 <= 399.5 {
-                                    // 9 inputs
-                                    // pad: slowdown 1.206 expected, 1.628 at worst, 1.628 of the fallback's time at worst; not allowed
-                                    // orig: slowdown 1.082 expected, 1.815 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[6])
-                                } else {
-                                    // 21 inputs
-                                    // pad: slowdown 1.000 expected, 1.000 at worst, 0.893 of the fallback's time at worst
-                                    // orig: slowdown 1.731 expected, 2.909 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[7])
-                                }
+                                // 67 inputs
+                                // pad: slowdown 1.010 expected, 1.211 at worst, 1.211 of the fallback's time at worst
+                                // orig: slowdown 1.405 expected, 2.200 at worst, 1.000 of the fallback's time at worst
+                                Ok(7)
                             }
                         }
-                    } else if min_ctz_k_ctz_n <= 0.5 {
-                        let mat1_align_size = number(row.mat1_align_size, 10)?;
+                    } else {
+                        let mat1_align_size = number(row.mat1_align_size().float(), 10)?;
                         if mat1_align_size <= 6.0 {
-                            let ctz_mat2_leading = needed(features::ctz_mat2_leading(row), 51)?;
-                            if ctz_mat2_leading <= 9.0 {
-                                // 35 inputs
-                                // pad: slowdown 1.001 expected, 1.027 at worst, 1.027 of the fallback's time at worst
-                                // orig: slowdown 1.339 expected, 1.914 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[8])
+                            let k_over_m_times_n = needed(features::k_over_m_times_n(row), 20)?;
+                            if k_over_m_times_n <= 0.0011329893761297012 {
+                                let k = number(row.k().float(), 1)?;
+                                if k <= 10773.0 {
+                                    // 33 inputs
+                                    // orig: slowdown 1.007 expected, 1.153 at worst, 1.000 of the fallback's time at worst
+                                    Ok(9)
+                                } else {
+                                    // 1 input
+                                    // orig: slowdown 1.647 expected, 1.647 at worst, 1.000 of the fallback's time at worst
+                                    Ok(10)
+                                }
+                            } else {
+                                // 7 inputs
+                                // orig: slowdown 1.000 expected, 1.003 at worst, 1.000 of the fallback's time at worst
+                                Ok(8)
+                            }
+                        } else if copied_over_m_times_k_times_n <= 0.0006742801306757857 {
+                            let k_over_m_times_n = needed(features::k_over_m_times_n(row), 20)?;
+                            if k_over_m_times_n <= 0.013738537084290268 {
+                                // 230 inputs
+                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.917 of the fallback's time at worst
+                                // orig: slowdown 2.179 expected, 3.503 at worst, 1.000 of the fallback's time at worst
+                                Ok(11)
+                            } else {
+                                // 1 input
+                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.828 of the fallback's time at worst
+                                // orig: slowdown 1.207 expected, 1.207 at worst, 1.000 of the fallback's time at worst
+                                Ok(12)
+                            }
+                        } else {
+                            let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
+                            if mat2_stride_1 <= 11966.5 {
+                                // 33 inputs
+                                // pad: slowdown 1.005 expected, 1.089 at worst, 1.089 of the fallback's time at worst
+                                // orig: slowdown 1.425 expected, 2.224 at worst, 1.000 of the fallback's time at worst
+                                Ok(13)
                             } else {
                                 // 5 inputs
-                                // pad: slowdown 1.064 expected, 1.254 at worst, 1.254 of the fallback's time at worst; not allowed
-                                // orig: slowdown 1.047 expected, 1.157 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[9])
-                            }
-                        } else {
-                            let k_padded_length = number(row.k_padded_length, 8)?;
-                            if k_padded_length <= 6.5 {
-                                // 122 inputs
-                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.828 of the fallback's time at worst
-                                // orig: slowdown 2.110 expected, 5.611 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[10])
-                            } else {
-                                // 11 inputs
-                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.901 of the fallback's time at worst
-                                // orig: slowdown 1.977 expected, 3.538 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[11])
-                            }
-                        }
-                    } else {
-                        let mat2_stride_1 = number(row.mat2_stride_1, 6)?;
-                        if mat2_stride_1 <= 1276.0 {
-                            let m_times_k = needed(features::m_times_k(row), 17)?;
-                            if m_times_k <= 1051328.0 {
-                                // 3 inputs
-                                // pad: slowdown 1.032 expected, 1.065 at worst, 1.065 of the fallback's time at worst; not allowed
-                                // orig: slowdown 1.005 expected, 1.014 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[12])
-                            } else {
-                                // 40 inputs
-                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.996 of the fallback's time at worst
-                                // orig: slowdown 1.535 expected, 3.203 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[13])
-                            }
-                        } else {
-                            let m = number(row.m, 0)?;
-                            if m <= 1132.0 {
-                                // 19 inputs
-                                // orig: slowdown 1.044 expected, 1.342 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[14])
-                            } else {
-                                // 32 inputs
-                                // pad: slowdown 1.029 expected, 1.338 at worst, 1.338 of the fallback's time at worst; not allowed
-                                // orig: slowdown 1.100 expected, 1.585 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[15])
-                            }
-                        }
-                    }
-                } else if min_ctz_m_ctz_n <= 0.5 {
-                    if min_ctz_k_ctz_n <= 1.5 {
-                        let m = number(row.m, 0)?;
-                        if m <= 1193.5 {
-                            if min_ctz_k_ctz_n <= 0.5 {
-                                // 491 inputs
-                                // pad: slowdown 1.001 expected, 1.143 at worst, 1.143 of the fallback's time at worst
-                                // orig: slowdown 2.036 expected, 6.272 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[16])
-                            } else {
-                                // 57 inputs
-                                // pad: slowdown 1.029 expected, 1.332 at worst, 1.332 of the fallback's time at worst
-                                // orig: slowdown 1.670 expected, 4.455 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[17])
-                            }
-                        } else if m_times_n <= 4025022.0 {
-                            // 288 inputs
-                            // pad: slowdown 1.001 expected, 1.219 at worst, 1.219 of the fallback's time at worst
-                            // orig: slowdown 1.942 expected, 5.845 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[18])
-                        } else {
-                            // 3754 inputs
-                            // pad: slowdown 1.000 expected, 1.000 at worst, 0.973 of the fallback's time at worst
-                            // orig: slowdown 2.880 expected, 7.672 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[19])
-                        }
-                    } else {
-                        let mat1_align_size = number(row.mat1_align_size, 10)?;
-                        if mat1_align_size <= 6.0 {
-                            let mat1_stride_0 = number(row.mat1_stride_0, 3)?;
-                            if mat1_stride_0 <= 416.5 {
-                                // 11 inputs
-                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.749 of the fallback's time at worst
-                                // orig: slowdown 1.988 expected, 2.961 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[20])
-                            } else {
-                                // 16 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[21])
-                            }
-                        } else {
-                            let m = number(row.m, 0)?;
-                            if m <= 999.0 {
-                                // 11 inputs
-                                // pad: slowdown 1.016 expected, 1.073 at worst, 1.073 of the fallback's time at worst
-                                // orig: slowdown 1.590 expected, 3.121 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[22])
-                            } else {
-                                // 171 inputs
-                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.954 of the fallback's time at worst
-                                // orig: slowdown 2.099 expected, 3.942 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[23])
+                                // orig: slowdown 1.020 expected, 1.106 at worst, 1.000 of the fallback's time at worst
+                                Ok(14)
                             }
                         }
                     }
                 } else {
-                    let n = number(row.n, 2)?;
-                    if n <= 1117.0 {
-                        let mat1_stride_0 = number(row.mat1_stride_0, 3)?;
-                        if mat1_stride_0 <= 416.0 {
-                            let min_ctz_m_ctz_k = needed(features::min_ctz_m_ctz_k(row), 46)?;
-                            if min_ctz_m_ctz_k <= 2.5 {
-                                // 77 inputs
-                                // orig: slowdown 1.055 expected, 1.530 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[24])
+                    // 4419 inputs
+                    // pad: slowdown 1.000 expected, 1.150 at worst, 1.150 of the fallback's time at worst
+                    // orig: slowdown 2.658 expected, 7.009 at worst, 1.000 of the fallback's time at worst
+                    Ok(0)
+                }
+            } else if min_ctz_mat1_leading_ctz_mat2_leading_ctz_n <= 0.5 {
+                if copied_over_m_times_k_times_n <= 0.0017122561893165675 {
+                    let mat1_align_size = number(row.mat1_align_size().float(), 10)?;
+                    if mat1_align_size <= 6.0 {
+                        let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
+                        if mat2_stride_1 <= 1026.0 {
+                            let m_times_n = needed(features::m_times_n(row), 18)?;
+                            if m_times_n <= 1990104.0 {
+                                // 21 inputs
+                                // pad: slowdown 1.001 expected, 1.018 at worst, 1.018 of the fallback's time at worst
+                                // orig: slowdown 1.322 expected, 1.732 at worst, 1.000 of the fallback's time at worst
+                                Ok(15)
                             } else {
-                                // 16 inputs
-                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.627 of the fallback's time at worst
-                                // orig: slowdown 2.505 expected, 3.115 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[25])
+                                // 129 inputs
+                                // pad: slowdown 1.000 expected, 1.032 at worst, 1.032 of the fallback's time at worst
+                                // orig: slowdown 1.522 expected, 2.182 at worst, 1.000 of the fallback's time at worst
+                                Ok(16)
                             }
-                        } else if min_ctz_k_ctz_n <= 1.5 {
-                            // 73 inputs
-                            // pad: slowdown 1.000 expected, 1.000 at worst, 0.874 of the fallback's time at worst
-                            // orig: slowdown 2.257 expected, 5.356 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[26])
                         } else {
-                            // 18 inputs
-                            // pad: slowdown 1.047 expected, 1.517 at worst, 1.517 of the fallback's time at worst
-                            // orig: slowdown 1.808 expected, 3.026 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[27])
+                            let ctz_mat1_leading = needed(features::ctz_mat1_leading(row), 50)?;
+                            if ctz_mat1_leading <= 4.5 {
+                                // 119 inputs
+                                // pad: slowdown 1.005 expected, 1.211 at worst, 1.211 of the fallback's time at worst
+                                // orig: slowdown 1.249 expected, 2.113 at worst, 1.000 of the fallback's time at worst
+                                Ok(17)
+                            } else {
+                                // 33 inputs
+                                // orig: slowdown 1.083 expected, 1.692 at worst, 1.000 of the fallback's time at worst
+                                Ok(18)
+                            }
+                        }
+                    } else if copied_over_m_times_k_times_n <= 0.0014457398940150605 {
+                        let n = number(row.n().float(), 2)?;
+                        if n <= 816.5 {
+                            // 36 inputs
+                            // pad: slowdown 1.001 expected, 1.019 at worst, 1.019 of the fallback's time at worst
+                            // orig: slowdown 1.879 expected, 3.727 at worst, 1.000 of the fallback's time at worst
+                            Ok(19)
+                        } else {
+                            // 953 inputs
+                            // pad: slowdown 1.000 expected, 1.000 at worst, 0.925 of the fallback's time at worst
+                            // orig: slowdown 1.970 expected, 4.227 at worst, 1.000 of the fallback's time at worst
+                            Ok(20)
                         }
                     } else {
-                        let m = number(row.m, 0)?;
-                        if m <= 1334.0 {
-                            let mat2_stride_1 = number(row.mat2_stride_1, 6)?;
-                            if mat2_stride_1 <= 791.0 {
-                                // 184 inputs
-                                // pad: slowdown 1.002 expected, 1.212 at worst, 1.212 of the fallback's time at worst
-                                // orig: slowdown 1.935 expected, 5.468 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[28])
-                            } else {
-                                // 124 inputs
-                                // pad: slowdown 1.085 expected, 1.552 at worst, 1.552 of the fallback's time at worst; not allowed
-                                // orig: slowdown 1.172 expected, 2.082 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[29])
-                            }
-                        } else if n <= 1744.0 {
-                            // 269 inputs
-                            // pad: slowdown 1.013 expected, 1.503 at worst, 1.503 of the fallback's time at worst
-                            // orig: slowdown 1.806 expected, 6.088 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[30])
+                        let ctz_mat1_leading = needed(features::ctz_mat1_leading(row), 50)?;
+                        if ctz_mat1_leading <= 7.5 {
+                            // 125 inputs
+                            // pad: slowdown 1.000 expected, 1.000 at worst, 0.937 of the fallback's time at worst
+                            // orig: slowdown 1.641 expected, 2.913 at worst, 1.000 of the fallback's time at worst
+                            Ok(21)
                         } else {
-                            // 1354 inputs
-                            // pad: slowdown 1.001 expected, 1.271 at worst, 1.271 of the fallback's time at worst
-                            // orig: slowdown 2.206 expected, 5.896 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[31])
+                            // 11 inputs
+                            // pad: slowdown 1.001 expected, 1.011 at worst, 1.011 of the fallback's time at worst
+                            // orig: slowdown 1.380 expected, 2.656 at worst, 1.000 of the fallback's time at worst
+                            Ok(22)
+                        }
+                    }
+                } else {
+                    let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
+                    if mat1_stride_1 <= 772.5 {
+                        let min_ctz_mat1_leading_ctz_mat2_leading = needed(features::min_ctz_mat1_leading_ctz_mat2_leading(row), 52)?;
+                        if min_ctz_mat1_leading_ctz_mat2_leading <= 5.0 {
+                            let n = number(row.n().float(), 2)?;
+                            if n <= 1463.5 {
+                                // 55 inputs
+                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.904 of the fallback's time at worst
+                                // orig: slowdown 1.536 expected, 2.444 at worst, 1.000 of the fallback's time at worst
+                                Ok(24)
+                            } else {
+                                // 6 inputs
+                                // pad: slowdown 1.005 expected, 1.027 at worst, 1.027 of the fallback's time at worst
+                                // orig: slowdown 1.384 expected, 1.974 at worst, 1.000 of the fallback's time at worst
+                                Ok(25)
+                            }
+                        } else {
+                            // 4 inputs
+                            // pad: slowdown 1.089 expected, 1.254 at worst, 1.254 of the fallback's time at worst
+                            // orig: slowdown 1.373 expected, 2.141 at worst, 1.000 of the fallback's time at worst
+                            Ok(23)
+                        }
+                    } else {
+                        let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
+                        if mat2_stride_1 <= 810.5 {
+                            let m = number(row.m().float(), 0)?;
+                            if m <= 1420.5 {
+                                // 25 inputs
+                                // pad: slowdown 1.001 expected, 1.025 at worst, 1.025 of the fallback's time at worst
+                                // orig: slowdown 1.182 expected, 1.559 at worst, 1.000 of the fallback's time at worst
+                                Ok(26)
+                            } else {
+                                // 4 inputs
+                                // orig: slowdown 1.084 expected, 1.212 at worst, 1.000 of the fallback's time at worst
+                                Ok(27)
+                            }
+                        } else {
+                            let m_times_k = needed(features::m_times_k(row), 17)?;
+                            if m_times_k <= 7499010.0 {
+                                // 12 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(28)
+                            } else {
+                                // 12 inputs
+                                // orig: slowdown 1.031 expected, 1.195 at worst, 1.000 of the fallback's time at worst
+                                Ok(29)
+                            }
                         }
                     }
                 }
             } else {
-                let mat1_stride_0 = number(row.mat1_stride_0, 3)?;
-                if mat1_stride_0 <= 387.0 {
-                    let ctz_mat2_leading = needed(features::ctz_mat2_leading(row), 51)?;
-                    if ctz_mat2_leading <= 1.5 {
-                        let m_times_n = needed(features::m_times_n(row), 18)?;
-                        if m_times_n <= 1774720.0 {
-                            let k_times_n = needed(features::k_times_n(row), 19)?;
-                            if k_times_n <= 42625024.0 {
-                                let k_multiple_2 = needed(features::k_multiple_2(row), 31)?;
-                                if k_multiple_2 {
-                                    // 7 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[34])
-                                } else {
-                                    // 3 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[33])
-                                }
+                let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
+                if mat2_stride_0 <= 1115.5 {
+                    let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
+                    if mat1_stride_0 <= 769.0 {
+                        let mat1_align_size = number(row.mat1_align_size().float(), 10)?;
+                        if mat1_align_size <= 6.0 {
+                            let min_ctz_mat1_leading_ctz_mat2_leading = needed(features::min_ctz_mat1_leading_ctz_mat2_leading(row), 52)?;
+                            if min_ctz_mat1_leading_ctz_mat2_leading <= 1.5 {
+                                // 18 inputs
+                                // orig: slowdown 1.085 expected, 1.287 at worst, 1.000 of the fallback's time at worst
+                                Ok(30)
                             } else {
-                                // 3 inputs
-                                // orig: slowdown 1.019 expected, 1.058 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[32])
+                                // 6 inputs
+                                // orig: slowdown 1.003 expected, 1.017 at worst, 1.000 of the fallback's time at worst
+                                Ok(31)
                             }
                         } else {
-                            let k_multiple_2 = needed(features::k_multiple_2(row), 31)?;
-                            if k_multiple_2 {
-                                let m = number(row.m, 0)?;
-                                if m <= 1360.0 {
-                                    // 9 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[37])
-                                } else {
-                                    // 33 inputs
-                                    // pad: slowdown 1.060 expected, 1.747 at worst, 1.747 of the fallback's time at worst; not allowed
-                                    // orig: slowdown 1.367 expected, 2.163 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[38])
-                                }
+                            let k = number(row.k().float(), 1)?;
+                            if k <= 2511.5 {
+                                // 55 inputs
+                                // orig: slowdown 1.013 expected, 1.335 at worst, 1.000 of the fallback's time at worst
+                                Ok(32)
                             } else {
-                                let mat1_align_size = number(row.mat1_align_size, 10)?;
-                                if mat1_align_size <= 6.0 {
-                                    // 17 inputs
-                                    // pad: slowdown 1.048 expected, 1.240 at worst, 1.240 of the fallback's time at worst; not allowed
-                                    // orig: slowdown 1.107 expected, 1.738 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[35])
-                                } else {
-                                    // 102 inputs
-                                    // pad: slowdown 1.000 expected, 1.011 at worst, 1.011 of the fallback's time at worst
-                                    // orig: slowdown 1.803 expected, 3.571 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[36])
-                                }
+                                // 124 inputs
+                                // orig: slowdown 1.001 expected, 1.047 at worst, 1.000 of the fallback's time at worst
+                                Ok(33)
                             }
                         }
                     } else {
-                        let mat1_align_size = number(row.mat1_align_size, 10)?;
-                        if mat1_align_size <= 6.0 {
-                            let n = number(row.n, 2)?;
-                            if n <= 5808.0 {
-                                let arith_intensity = needed(features::arith_intensity(row), 22)?;
-                                if arith_intensity <= 1413.1824044890427 {
-                                    // 33 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[39])
-                                } else {
-                                    // 4 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[40])
-                                }
+                        let m = number(row.m().float(), 0)?;
+                        if m <= 1329.5 {
+                            let mat1_align_size = number(row.mat1_align_size().float(), 10)?;
+                            if mat1_align_size <= 6.0 {
+                                // 22 inputs
+                                // pad: slowdown 1.006 expected, 1.071 at worst, 1.071 of the fallback's time at worst
+                                // orig: slowdown 1.136 expected, 1.345 at worst, 1.000 of the fallback's time at worst
+                                Ok(34)
                             } else {
-                                let m_times_k = needed(features::m_times_k(row), 17)?;
-                                if m_times_k <= 1923240.0 {
-                                    // 3 inputs
-                                    // orig: slowdown 1.014 expected, 1.044 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[41])
-                                } else {
-                                    // 10 inputs
-                                    // pad: slowdown 1.004 expected, 1.043 at worst, 1.043 of the fallback's time at worst
-                                    // orig: slowdown 1.143 expected, 1.259 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[42])
-                                }
+                                // 120 inputs
+                                // orig: slowdown 1.029 expected, 1.869 at worst, 1.000 of the fallback's time at worst
+                                Ok(35)
                             }
                         } else {
-                            let mat2_stride_0 = number(row.mat2_stride_0, 5)?;
-                            if mat2_stride_0 <= 384.5 {
-                                let m_times_n = needed(features::m_times_n(row), 18)?;
-                                if m_times_n <= 9251584.0 {
-                                    // 13 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[43])
-                                } else {
-                                    // 9 inputs
-                                    // pad: slowdown 1.060 expected, 1.314 at worst, 1.314 of the fallback's time at worst; not allowed
-                                    // orig: slowdown 1.270 expected, 2.054 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[44])
-                                }
+                            let min_ctz_mat1_leading_ctz_mat2_leading = needed(features::min_ctz_mat1_leading_ctz_mat2_leading(row), 52)?;
+                            if min_ctz_mat1_leading_ctz_mat2_leading <= 6.5 {
+                                // 133 inputs
+                                // pad: slowdown 1.012 expected, 1.517 at worst, 1.517 of the fallback's time at worst
+                                // orig: slowdown 1.434 expected, 2.020 at worst, 1.000 of the fallback's time at worst
+                                Ok(36)
                             } else {
-                                let n = number(row.n, 2)?;
-                                if n <= 33984.0 {
-                                    // 310 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[45])
-                                } else {
-                                    // 17 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[46])
-                                }
+                                // 8 inputs
+                                // orig: slowdown 1.104 expected, 1.381 at worst, 1.000 of the fallback's time at worst
+                                Ok(37)
                             }
                         }
                     }
                 } else {
-                    let m = number(row.m, 0)?;
-                    if m <= 1160.0 {
-                        let mat2_stride_1 = number(row.mat2_stride_1, 6)?;
-                        if mat2_stride_1 <= 1706.0 {
-                            let mat2_stride_0 = number(row.mat2_stride_0, 5)?;
-                            if mat2_stride_0 <= 416.5 {
-                                let k_multiple_2 = needed(features::k_multiple_2(row), 31)?;
-                                if k_multiple_2 {
-                                    // 10 inputs
-                                    // pad: slowdown 1.056 expected, 1.193 at worst, 1.193 of the fallback's time at worst; not allowed
-                                    // orig: slowdown 1.119 expected, 1.632 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[48])
-                                } else {
-                                    // 10 inputs
-                                    // pad: slowdown 1.000 expected, 1.000 at worst, 0.961 of the fallback's time at worst
-                                    // orig: slowdown 1.388 expected, 1.807 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[47])
-                                }
+                    let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
+                    if mat1_stride_1 <= 2779.5 {
+                        if copied_over_m_times_k_times_n <= 0.0015906426966998553 {
+                            let k_times_n = needed(features::k_times_n(row), 19)?;
+                            if k_times_n <= 2450153.0 {
+                                // 9 inputs
+                                // pad: slowdown 1.034 expected, 1.193 at worst, 1.193 of the fallback's time at worst
+                                // orig: slowdown 1.180 expected, 1.546 at worst, 1.000 of the fallback's time at worst
+                                Ok(39)
                             } else {
-                                let n = number(row.n, 2)?;
-                                if n <= 1140.0 {
-                                    // 13 inputs
-                                    // pad: slowdown 1.000 expected, 1.000 at worst, 0.920 of the fallback's time at worst
-                                    // orig: slowdown 1.532 expected, 2.973 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[49])
-                                } else {
-                                    // 66 inputs
-                                    // pad: slowdown 1.000 expected, 1.000 at worst, 0.812 of the fallback's time at worst
-                                    // orig: slowdown 2.165 expected, 5.332 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[50])
-                                }
+                                // 191 inputs
+                                // pad: slowdown 1.002 expected, 1.203 at worst, 1.203 of the fallback's time at worst
+                                // orig: slowdown 1.552 expected, 2.195 at worst, 1.000 of the fallback's time at worst
+                                Ok(40)
                             }
+                        } else if mat1_stride_1 <= 808.0 {
+                            // 13 inputs
+                            // pad: slowdown 1.000 expected, 1.000 at worst, 0.986 of the fallback's time at worst
+                            // orig: slowdown 1.256 expected, 1.561 at worst, 1.000 of the fallback's time at worst
+                            Ok(41)
                         } else {
-                            let k_multiple_2 = needed(features::k_multiple_2(row), 31)?;
-                            if k_multiple_2 {
-                                let k = number(row.k, 1)?;
-                                if k <= 12885.0 {
-                                    // 14 inputs
-                                    // orig: slowdown 1.002 expected, 1.023 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[53])
-                                } else {
-                                    // 11 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[54])
-                                }
-                            } else {
-                                let n = number(row.n, 2)?;
-                                if n <= 3072.0 {
-                                    // 8 inputs
-                                    // pad: slowdown 1.000 expected, 1.000 at worst, 0.902 of the fallback's time at worst
-                                    // orig: slowdown 1.340 expected, 1.711 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[51])
-                                } else {
-                                    // 18 inputs
-                                    // pad: slowdown 1.000 expected, 1.000 at worst, 0.921 of the fallback's time at worst
-                                    // orig: slowdown 1.442 expected, 1.807 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[52])
-                                }
-                            }
+                            // 13 inputs
+                            // orig: slowdown 1.010 expected, 1.130 at worst, 1.000 of the fallback's time at worst
+                            Ok(42)
                         }
                     } else {
-                        let m_times_n = needed(features::m_times_n(row), 18)?;
-                        if m_times_n <= 984384.0 {
-                            // 1 input
-                            // pad: slowdown 1.000 expected, 1.000 at worst, 0.548 of the fallback's time at worst; not allowed
-                            // orig: slowdown 1.825 expected, 1.825 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[55])
-                        } else if m <= 1416.0 {
-                            let mat1_align_size = number(row.mat1_align_size, 10)?;
-                            if mat1_align_size <= 6.0 {
-                                // 3 inputs
-                                // pad: slowdown 1.023 expected, 1.071 at worst, 1.071 of the fallback's time at worst; not allowed
-                                // orig: slowdown 1.339 expected, 2.044 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[56])
-                            } else {
-                                // 31 inputs
-                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.980 of the fallback's time at worst
-                                // orig: slowdown 2.113 expected, 5.690 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[57])
-                            }
-                        } else {
-                            let arith_intensity = needed(features::arith_intensity(row), 22)?;
-                            if arith_intensity <= 580.8980250030261 {
-                                // 53 inputs
-                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.924 of the fallback's time at worst
-                                // orig: slowdown 1.808 expected, 3.595 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[58])
-                            } else {
-                                // 476 inputs
-                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.879 of the fallback's time at worst
-                                // orig: slowdown 2.589 expected, 6.041 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[59])
-                            }
-                        }
+                        // 12 inputs
+                        // orig: slowdown 1.016 expected, 1.066 at worst, 1.000 of the fallback's time at worst
+                        Ok(38)
                     }
                 }
             }
         } else {
-            let mat1_stride_0 = number(row.mat1_stride_0, 3)?;
-            if mat1_stride_0 <= 384.5 {
-                let n = number(row.n, 2)?;
-                if n <= 1072.0 {
-                    let m_multiple_2 = needed(features::m_multiple_2(row), 26)?;
-                    if m_multiple_2 {
-                        let m_times_k = needed(features::m_times_k(row), 17)?;
-                        if m_times_k <= 9961664.0 {
-                            let k = number(row.k, 1)?;
-                            if k <= 1264.0 {
-                                // 5 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[64])
-                            } else {
-                                // 5 inputs
-                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.995 of the fallback's time at worst
-                                // orig: slowdown 1.141 expected, 1.335 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[65])
-                            }
-                        } else if m_times_k <= 32479616.0 {
-                            if n <= 976.0 {
-                                // 6 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[66])
-                            } else {
-                                // 6 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[67])
-                            }
-                        } else {
-                            let m = number(row.m, 0)?;
-                            if m <= 7620.0 {
-                                // 13 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[68])
-                            } else {
-                                // 13 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[69])
-                            }
-                        }
-                    } else {
-                        let m = number(row.m, 0)?;
-                        if m <= 1265.0 {
-                            // 3 inputs
-                            // pad: slowdown 1.000 expected, 1.000 at worst, 0.943 of the fallback's time at worst
-                            // orig: slowdown 1.207 expected, 1.375 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[60])
-                        } else if m <= 29520.0 {
-                            let mat1_align_size = number(row.mat1_align_size, 10)?;
-                            if mat1_align_size <= 6.0 {
-                                // 12 inputs
-                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.859 of the fallback's time at worst
-                                // orig: slowdown 1.294 expected, 1.459 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[62])
-                            } else {
-                                // 35 inputs
-                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.765 of the fallback's time at worst
-                                // orig: slowdown 1.584 expected, 1.992 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[63])
-                            }
-                        } else {
-                            // 4 inputs
-                            // pad: slowdown 1.000 expected, 1.000 at worst, 0.895 of the fallback's time at worst
-                            // orig: slowdown 1.320 expected, 1.468 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[61])
-                        }
-                    }
+            let m = number(row.m().float(), 0)?;
+            if m <= 769.0 {
+                let m_times_k = needed(features::m_times_k(row), 17)?;
+                if m_times_k <= 12652686.5 {
+                    // 2 inputs
+                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                    Ok(43)
                 } else {
-                    let k_over_m_times_n = needed(features::k_over_m_times_n(row), 20)?;
-                    if k_over_m_times_n <= 0.025662117175810656 {
-                        if n <= 1416.0 {
-                            let m_multiple_2 = needed(features::m_multiple_2(row), 26)?;
-                            if m_multiple_2 {
-                                let k = number(row.k, 1)?;
-                                if k <= 1792.0 {
-                                    // 3 inputs
-                                    // pad: slowdown 1.032 expected, 1.099 at worst, 1.099 of the fallback's time at worst; not allowed
-                                    // orig: slowdown 1.064 expected, 1.108 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[73])
-                                } else {
-                                    // 12 inputs
-                                    // pad: slowdown 1.000 expected, 1.000 at worst, 0.978 of the fallback's time at worst
-                                    // orig: slowdown 1.176 expected, 1.462 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[74])
-                                }
-                            } else {
-                                let m_times_k = needed(features::m_times_k(row), 17)?;
-                                if m_times_k <= 5846044.0 {
-                                    // 3 inputs
-                                    // pad: slowdown 1.000 expected, 1.000 at worst, 0.786 of the fallback's time at worst
-                                    // orig: slowdown 1.598 expected, 1.942 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[71])
-                                } else {
-                                    // 24 inputs
-                                    // pad: slowdown 1.000 expected, 1.000 at worst, 0.722 of the fallback's time at worst
-                                    // orig: slowdown 1.678 expected, 2.046 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[72])
-                                }
-                            }
-                        } else if n <= 1804.0 {
-                            let m_multiple_4 = needed(features::m_multiple_4(row), 27)?;
-                            if m_multiple_4 {
-                                // 9 inputs
-                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.888 of the fallback's time at worst
-                                // orig: slowdown 1.261 expected, 1.500 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[76])
-                            } else {
-                                // 28 inputs
-                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.839 of the fallback's time at worst
-                                // orig: slowdown 1.853 expected, 2.559 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[75])
-                            }
-                        } else {
-                            let arith_intensity = needed(features::arith_intensity(row), 22)?;
-                            if arith_intensity <= 472.7225933366175 {
-                                // 10 inputs
-                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.868 of the fallback's time at worst
-                                // orig: slowdown 1.894 expected, 3.010 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[77])
-                            } else {
-                                // 369 inputs
-                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.817 of the fallback's time at worst
-                                // orig: slowdown 2.693 expected, 5.784 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[78])
-                            }
-                        }
-                    } else {
-                        // 2 inputs
-                        // pad: slowdown 1.000 expected, 1.000 at worst, 0.974 of the fallback's time at worst; not allowed
-                        // orig: slowdown 1.430 expected, 1.993 at worst, 1.000 of the fallback's time at worst
-                        Ok(&LEAVES[70])
-                    }
+                    // 1 input
+                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                    Ok(44)
                 }
             } else {
-                let prepadded_mat1 = needed(row.prepadded_mat1, 14)?.known()?;
-                if prepadded_mat1 == context::PrepaddedMat1::True {
-                    let m = number(row.m, 0)?;
-                    if m <= 3585.0 {
-                        let k_times_n = needed(features::k_times_n(row), 19)?;
-                        if k_times_n <= 4269536.0 {
-                            let n_multiple_32 = needed(features::n_multiple_32(row), 40)?;
-                            if n_multiple_32 {
-                                let m_times_k = needed(features::m_times_k(row), 17)?;
-                                if m_times_k <= 1780968.0 {
-                                    // 5 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[93])
+                let mat1_align_size = number(row.mat1_align_size().float(), 10)?;
+                if mat1_align_size <= 6.0 {
+                    let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
+                    if mat2_stride_0 <= 5780.0 {
+                        let n = number(row.n().float(), 2)?;
+                        if n <= 11811.0 {
+                            let arith_intensity = needed(features::arith_intensity(row), 22)?;
+                            if arith_intensity <= 1440.1445136080433 {
+                                if n <= 6802.0 {
+                                    // 119 inputs
+                                    // orig: slowdown 1.000 expected, 1.004 at worst, 1.000 of the fallback's time at worst
+                                    Ok(47)
                                 } else {
-                                    // 8 inputs
+                                    // 6 inputs
                                     // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[94])
+                                    Ok(48)
                                 }
                             } else {
-                                // 3 inputs
+                                // 4 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[92])
-                            }
-                        } else if k_times_n <= 27165184.0 {
-                            if m <= 1136.5 {
-                                // 7 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[95])
-                            } else {
-                                // 17 inputs
-                                // orig: slowdown 1.000 expected, 1.006 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[96])
+                                Ok(46)
                             }
                         } else {
-                            let k = number(row.k, 1)?;
-                            if k <= 39308.0 {
-                                // 27 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[97])
-                            } else {
-                                // 3 inputs
-                                // orig: slowdown 1.001 expected, 1.002 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[98])
-                            }
+                            // 9 inputs
+                            // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(45)
                         }
                     } else {
-                        let k_times_n = needed(features::k_times_n(row), 19)?;
-                        if k_times_n <= 4239872.0 {
-                            let m_times_k = needed(features::m_times_k(row), 17)?;
-                            if m_times_k <= 20233568.0 {
-                                let n = number(row.n, 2)?;
-                                if n <= 1400.0 {
-                                    // 4 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[99])
-                                } else {
+                        let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
+                        if mat1_stride_1 <= 1481.5 {
+                            let k = number(row.k().float(), 1)?;
+                            if k <= 2861.5 {
+                                if m <= 2560.5 {
                                     // 5 inputs
                                     // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[100])
+                                    Ok(50)
+                                } else {
+                                    // 5 inputs
+                                    // orig: slowdown 1.003 expected, 1.013 at worst, 1.000 of the fallback's time at worst
+                                    Ok(51)
                                 }
                             } else {
-                                let ctz_mat2_leading = needed(features::ctz_mat2_leading(row), 51)?;
-                                if ctz_mat2_leading <= 5.5 {
-                                    // 3 inputs
-                                    // orig: slowdown 1.002 expected, 1.006 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[101])
-                                } else {
-                                    // 9 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[102])
-                                }
+                                // 6 inputs
+                                // orig: slowdown 1.050 expected, 1.257 at worst, 1.000 of the fallback's time at worst
+                                Ok(49)
                             }
+                        } else if m <= 2080.0 {
+                            // 4 inputs
+                            // pad: slowdown 1.011 expected, 1.043 at worst, 1.043 of the fallback's time at worst
+                            // orig: slowdown 1.090 expected, 1.259 at worst, 1.000 of the fallback's time at worst
+                            Ok(52)
+                        } else if m <= 3528.5 {
+                            // 3 inputs
+                            // pad: slowdown 1.000 expected, 1.000 at worst, 0.914 of the fallback's time at worst
+                            // orig: slowdown 1.105 expected, 1.123 at worst, 1.000 of the fallback's time at worst
+                            Ok(53)
                         } else {
-                            let m_padded_length = number(row.m_padded_length, 7)?;
-                            if m_padded_length <= 6.5 {
-                                let ctz_n = needed(features::ctz_n(row), 45)?;
-                                if ctz_n <= 9.5 {
-                                    // 31 inputs
-                                    // orig: slowdown 1.001 expected, 1.013 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[104])
-                                } else {
-                                    // 17 inputs
-                                    // orig: slowdown 1.000 expected, 1.001 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[105])
-                                }
-                            } else {
-                                // 3 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[103])
-                            }
+                            // 3 inputs
+                            // pad: slowdown 1.000 expected, 1.000 at worst, 0.858 of the fallback's time at worst
+                            // orig: slowdown 1.185 expected, 1.215 at worst, 1.000 of the fallback's time at worst
+                            Ok(54)
                         }
                     }
                 } else {
-                    let n = number(row.n, 2)?;
-                    if n <= 13388.0 {
-                        if n <= 6608.0 {
-                            if n <= 2864.0 {
-                                let mat1_align_size = number(row.mat1_align_size, 10)?;
-                                if mat1_align_size <= 6.0 {
-                                    // 52 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[79])
-                                } else {
-                                    // 242 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[80])
-                                }
+                    let copied_over_m_times_k_times_n = needed(features::copied_over_m_times_k_times_n(row), 54)?;
+                    if copied_over_m_times_k_times_n <= 5.380981854300708e-5 {
+                        let m_padded_length = number(row.m_padded_length().float(), 7)?;
+                        if m_padded_length <= 5.5 {
+                            let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
+                            if mat1_stride_0 <= 398.0 {
+                                // 10 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(56)
                             } else {
-                                let mat1_align_size = number(row.mat1_align_size, 10)?;
-                                if mat1_align_size <= 6.0 {
-                                    // 18 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[81])
-                                } else {
-                                    // 110 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[82])
-                                }
+                                // 128 inputs
+                                // orig: slowdown 1.000 expected, 1.013 at worst, 1.000 of the fallback's time at worst
+                                Ok(57)
                             }
                         } else {
-                            let mat1_align_size = number(row.mat1_align_size, 10)?;
-                            if mat1_align_size <= 6.0 {
-                                if n <= 9976.0 {
-                                    // 9 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[83])
-                                } else {
-                                    // 3 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[84])
-                                }
-                            } else if n <= 9580.0 {
+                            // 51 inputs
+                            // orig: slowdown 1.000 expected, 1.001 at worst, 1.000 of the fallback's time at worst
+                            Ok(55)
+                        }
+                    } else if copied_over_m_times_k_times_n <= 0.00010473414113616579 {
+                        let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
+                        if mat1_stride_0 <= 779.5 {
+                            // 11 inputs
+                            // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(59)
+                        } else {
+                            let m_times_k = needed(features::m_times_k(row), 17)?;
+                            if m_times_k <= 3345167.0 {
+                                // 5 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(60)
+                            } else {
                                 // 49 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[85])
-                            } else {
-                                // 24 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(&LEAVES[86])
+                                Ok(61)
                             }
                         }
                     } else {
-                        let k_times_n = needed(features::k_times_n(row), 19)?;
-                        if k_times_n <= 524124160.0 {
-                            if n <= 27608.0 {
-                                let mat1_align_size = number(row.mat1_align_size, 10)?;
-                                if mat1_align_size <= 6.0 {
-                                    // 6 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[88])
-                                } else {
-                                    // 46 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[89])
-                                }
-                            } else {
-                                let arith_intensity = needed(features::arith_intensity(row), 22)?;
-                                if arith_intensity <= 774.7999304618963 {
-                                    // 21 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[90])
-                                } else {
-                                    // 24 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(&LEAVES[91])
-                                }
-                            }
-                        } else {
-                            // 3 inputs
-                            // orig: slowdown 1.022 expected, 1.067 at worst, 1.000 of the fallback's time at worst
-                            Ok(&LEAVES[87])
-                        }
+                        // 705 inputs
+                        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                        Ok(58)
                     }
                 }
             }

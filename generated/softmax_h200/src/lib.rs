@@ -32,9 +32,10 @@ mod context;
 mod device;
 mod features;
 mod leaves;
+#[rustfmt::skip]
+mod number;
 #[cfg(feature = "serde")]
 mod serde_by_name;
-#[rustfmt::skip]
 mod tree;
 
 pub use choice::{Choice, UnknownChoice};
@@ -42,7 +43,8 @@ pub use context::*;
 pub use device::{DEVICE, Device};
 pub use leaves::Unsure;
 
-use leaves::Leaf;
+use context::Row;
+use leaves::{LEAVES, Leaf};
 
 /// The name of the heuristic.
 pub const HEURISTIC: &str = "SoftmaxH200";
@@ -114,14 +116,14 @@ pub fn choose(context: &Context) -> Option<Choice> {
 /// Why it is unsure.
 #[inline]
 pub fn decide(context: &Context) -> Result<Choice, Unsure> {
-    tree::leaf(&context.row())?.best
+    leaf(context)?.best
 }
 
 /// The choice to take among those that are available for this input; `None` where unsure.
 #[inline]
 #[must_use]
 pub fn choose_among(context: &Context, offered: &[Choice]) -> Option<Choice> {
-    leaf(context)?.pick(|choice| offered.contains(&choice)).ok()
+    leaf(context).ok()?.pick(|choice| offered.contains(&choice)).ok()
 }
 
 /// All choices that training saw on inputs like this one, best first, each with the share of
@@ -134,6 +136,6 @@ pub fn ranked(context: &Context) -> &'static [(f64, Choice)] {
 }
 
 #[inline]
-fn leaf(context: &Context) -> Option<&'static Leaf> {
-    tree::leaf(&context.row()).ok()
+fn leaf(row: &impl Row) -> Result<&'static Leaf, Unsure> {
+    tree::leaf(row).map(|leaf| &LEAVES[leaf as usize])
 }

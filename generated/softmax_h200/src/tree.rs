@@ -5,1541 +5,1600 @@
 
 use crate::context::Row;
 use crate::features;
-use crate::leaves::{LEAVES, Leaf, Unsure};
+use crate::leaves::Unsure;
+use crate::number::Number;
 
-/// The leaf where this row ends.
+/// The position in [`LEAVES`](crate::leaves::LEAVES) where this row ends.
 #[rustfmt::skip]
 #[inline]
-pub(crate) fn leaf(row: &Row) -> Result<&'static Leaf, Unsure> {
-    let columns = number(row.columns, 1)?;
-    if columns <= 17071.0 {
-        if columns <= 1157.5 {
+pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
+    let columns = number(row.columns().float(), 1)?;
+    if columns <= 1922.0 {
+        if columns <= 480.5 {
             let ctz_columns = needed(features::ctz_columns(row), 5)?;
             if ctz_columns <= 1.5 {
                 if ctz_columns <= 0.5 {
-                    if columns <= 619.0 {
-                        if columns <= 148.0 {
-                            if columns <= 70.0 {
-                                let rows = number(row.rows, 0)?;
-                                if rows <= 776.5 {
-                                    // 29 inputs
+                    if columns <= 156.5 {
+                        if columns <= 70.0 {
+                            let rows = number(row.rows().float(), 0)?;
+                            if rows <= 776.5 {
+                                if columns <= 62.0 {
+                                    // 26 inputs
                                     // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.963 of the fallback's time at worst
                                     // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
                                     // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                                    // and 7 more
-                                    Ok(&LEAVES[0])
+                                    // and 5 more
+                                    Ok(0)
                                 } else {
-                                    // 16 inputs
-                                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.902 of the fallback's time at worst
+                                    // 3 inputs
+                                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.932 of the fallback's time at worst
                                     // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
                                     // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                                    // and 35 more
-                                    Ok(&LEAVES[1])
+                                    // and 6 more
+                                    Ok(1)
                                 }
+                            } else if rows <= 1552.0 {
+                                // 3 inputs
+                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.902 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+                                // and 32 more
+                                Ok(2)
                             } else {
-                                let rows = number(row.rows, 0)?;
-                                if rows <= 1100.0 {
-                                    // 19 inputs
+                                // 13 inputs
+                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.749 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+                                // and 38 more
+                                Ok(3)
+                            }
+                        } else {
+                            let rows = number(row.rows().float(), 0)?;
+                            if rows <= 1273.5 {
+                                if columns <= 97.5 {
+                                    // 11 inputs
+                                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.959 of the fallback's time at worst
+                                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                                    // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+                                    // and 7 more
+                                    Ok(4)
+                                } else {
+                                    // 10 inputs
                                     // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.003 at worst, 0.971 of the fallback's time at worst
                                     // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
                                     // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                                    // and 9 more
-                                    Ok(&LEAVES[2])
-                                } else {
-                                    // 13 inputs
-                                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.780 of the fallback's time at worst
-                                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                                    // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                                    // and 35 more
-                                    Ok(&LEAVES[3])
-                                }
-                            }
-                        } else {
-                            let rows = number(row.rows, 0)?;
-                            if rows <= 930.0 {
-                                if columns <= 321.0 {
-                                    // 23 inputs
-                                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.002 expected, 1.024 at worst, 0.961 of the fallback's time at worst
-                                    // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.007 expected, 1.037 at worst, 0.972 of the fallback's time at worst
-                                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
                                     // and 7 more
-                                    Ok(&LEAVES[4])
-                                } else {
-                                    // 10 inputs
-                                    // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.003 at worst, 0.957 of the fallback's time at worst
-                                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.008 expected, 1.016 at worst, 0.963 of the fallback's time at worst
-                                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                                    // and 8 more
-                                    Ok(&LEAVES[5])
+                                    Ok(5)
                                 }
-                            } else if columns <= 492.0 {
-                                // 26 inputs
-                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.867 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                                // and 33 more
-                                Ok(&LEAVES[6])
-                            } else {
-                                // 9 inputs
-                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.005 at worst, 0.810 of the fallback's time at worst
+                            } else if rows <= 4260.5 {
+                                // 5 inputs
+                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.780 of the fallback's time at worst
                                 // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
                                 // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
                                 // and 28 more
-                                Ok(&LEAVES[7])
+                                Ok(6)
+                            } else {
+                                // 10 inputs
+                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.515 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+                                // and 38 more
+                                Ok(7)
                             }
                         }
                     } else {
-                        let rows = number(row.rows, 0)?;
-                        if rows <= 503.0 {
-                            if columns <= 971.0 {
-                                if rows <= 25.5 {
-                                    // 8 inputs
-                                    // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.002 expected, 1.018 at worst, 0.942 of the fallback's time at worst
+                        let rows = number(row.rows().float(), 0)?;
+                        if rows <= 927.0 {
+                            if columns <= 321.0 {
+                                if columns <= 206.0 {
+                                    // 7 inputs
+                                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.961 of the fallback's time at worst
                                     // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
                                     // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                                    // and 9 more
-                                    Ok(&LEAVES[9])
+                                    // and 7 more
+                                    Ok(8)
                                 } else {
-                                    // 3 inputs
-                                    // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.963 of the fallback's time at worst
+                                    // 15 inputs
+                                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.003 expected, 1.024 at worst, 0.961 of the fallback's time at worst
+                                    // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.003 expected, 1.025 at worst, 0.964 of the fallback's time at worst
                                     // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                                    // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.008 expected, 1.011 at worst, 0.968 of the fallback's time at worst
-                                    // and 8 more
-                                    Ok(&LEAVES[10])
+                                    // and 7 more
+                                    Ok(9)
                                 }
-                            } else {
-                                // 4 inputs
-                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.927 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                                // and 11 more
-                                Ok(&LEAVES[8])
-                            }
-                        } else if rows <= 8783.0 {
-                            if rows <= 2955.0 {
+                            } else if rows <= 114.5 {
                                 // 3 inputs
+                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.957 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.004 expected, 1.006 at worst, 0.963 of the fallback's time at worst
                                 // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.902 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.016 expected, 1.020 at worst, 0.920 of the fallback's time at worst
-                                // and 19 more
-                                Ok(&LEAVES[11])
+                                // and 7 more
+                                Ok(10)
                             } else {
-                                // 5 inputs
-                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.797 of the fallback's time at worst
+                                // 1 input
+                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.939 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.939 of the fallback's time at worst
                                 // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                                // and 22 more
-                                Ok(&LEAVES[12])
+                                // and 7 more
+                                Ok(11)
                             }
-                        } else if columns <= 1039.0 {
-                            // 6 inputs
-                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.815 of the fallback's time at worst
+                        } else if rows <= 2758.0 {
+                            // 4 inputs
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.867 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
                             // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
                             // and 26 more
-                            Ok(&LEAVES[13])
-                        } else {
-                            // 3 inputs
-                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.777 of the fallback's time at worst
+                            Ok(12)
+                        } else if columns <= 419.5 {
+                            // 17 inputs
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.674 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
                             // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                            // and 22 more
-                            Ok(&LEAVES[14])
+                            // and 35 more
+                            Ok(13)
+                        } else {
+                            // 2 inputs
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.540 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+                            // and 34 more
+                            Ok(14)
                         }
                     }
-                } else if columns <= 132.0 {
-                    let rows = number(row.rows, 0)?;
-                    if rows <= 2339.5 {
-                        if columns <= 60.0 {
-                            if columns <= 44.0 {
-                                // 7 inputs
-                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.006 at worst, 0.942 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.005 expected, 1.020 at worst, 0.943 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                                // and 8 more
-                                Ok(&LEAVES[15])
-                            } else {
-                                // 9 inputs
-                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.945 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.012 expected, 1.027 at worst, 0.948 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                                // and 11 more
-                                Ok(&LEAVES[16])
-                            }
-                        } else if columns <= 108.0 {
-                            // 8 inputs
-                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.003 at worst, 0.948 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.012 expected, 1.029 at worst, 0.967 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                            // and 14 more
-                            Ok(&LEAVES[17])
-                        } else {
+                } else if columns <= 128.0 {
+                    let rows = number(row.rows().float(), 0)?;
+                    if rows <= 13.5 {
+                        // 5 inputs
+                        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.003 at worst, 0.948 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.012 expected, 1.029 at worst, 0.967 of the fallback's time at worst
+                        // and 15 more
+                        Ok(15)
+                    } else if rows <= 660.0 {
+                        let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
+                        if rows_times_columns <= 1939.0 {
                             // 5 inputs
-                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.003 at worst, 0.943 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.008 expected, 1.029 at worst, 0.967 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.940 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.011 expected, 1.027 at worst, 0.944 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                            // and 14 more
-                            Ok(&LEAVES[18])
+                            // and 8 more
+                            Ok(16)
+                        } else {
+                            // 8 inputs
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.003 at worst, 0.942 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.007 expected, 1.020 at worst, 0.944 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+                            // and 9 more
+                            Ok(17)
                         }
                     } else {
                         let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                        if rows_times_columns <= 3847421.0 {
-                            // 11 inputs
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.001 expected, 1.006 at worst, 0.668 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.005 expected, 1.018 at worst, 0.668 of the fallback's time at worst
+                        if rows_times_columns <= 3840276.0 {
+                            // 19 inputs
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.002 expected, 1.022 at worst, 0.911 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.006 expected, 1.025 at worst, 0.917 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                            // and 38 more
-                            Ok(&LEAVES[19])
+                            // and 32 more
+                            Ok(18)
                         } else {
                             // 3 inputs
                             // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.237 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.022 expected, 1.028 at worst, 0.243 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown unknown expected, unknown at worst
                             // and 39 more
-                            Ok(&LEAVES[20])
+                            Ok(19)
                         }
                     }
                 } else {
-                    let rows = number(row.rows, 0)?;
-                    if rows <= 918.0 {
+                    let rows = number(row.rows().float(), 0)?;
+                    if rows <= 1518.5 {
                         if columns <= 260.0 {
-                            if columns <= 196.0 {
-                                // 8 inputs
-                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.006 at worst, 0.941 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.008 expected, 1.027 at worst, 0.950 of the fallback's time at worst
+                            if columns <= 192.0 {
+                                // 10 inputs
+                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.006 at worst, 0.943 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.009 expected, 1.029 at worst, 0.967 of the fallback's time at worst
                                 // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
                                 // and 8 more
-                                Ok(&LEAVES[21])
+                                Ok(20)
                             } else {
-                                // 9 inputs
+                                // 10 inputs
                                 // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.002 expected, 1.008 at worst, 0.960 of the fallback's time at worst
                                 // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.005 expected, 1.012 at worst, 0.966 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.011 expected, 1.027 at worst, 0.968 of the fallback's time at worst
-                                // and 8 more
-                                Ok(&LEAVES[22])
+                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+                                // and 10 more
+                                Ok(21)
                             }
-                        } else if columns <= 480.0 {
-                            // 10 inputs
-                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.003 expected, 1.012 at worst, 0.948 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.003 expected, 1.012 at worst, 0.953 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.009 expected, 1.026 at worst, 0.967 of the fallback's time at worst
-                            // and 9 more
-                            Ok(&LEAVES[23])
-                        } else {
+                        } else if rows <= 432.0 {
                             // 8 inputs
-                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.005 expected, 1.013 at worst, 0.963 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.008 expected, 1.023 at worst, 0.963 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                            // and 12 more
-                            Ok(&LEAVES[24])
-                        }
-                    } else if columns <= 420.0 {
-                        if rows <= 11053.5 {
-                            // 4 inputs
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.003 expected, 1.013 at worst, 0.761 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.009 expected, 1.024 at worst, 0.767 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                            // and 32 more
-                            Ok(&LEAVES[25])
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.002 expected, 1.012 at worst, 0.948 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.004 expected, 1.012 at worst, 0.953 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.008 expected, 1.026 at worst, 0.967 of the fallback's time at worst
+                            // and 9 more
+                            Ok(22)
                         } else {
-                            // 7 inputs
-                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.002 expected, 1.013 at worst, 0.443 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.010 expected, 1.024 at worst, 0.447 of the fallback's time at worst
+                            // 2 inputs
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.936 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.007 expected, 1.011 at worst, 0.938 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                            // and 36 more
-                            Ok(&LEAVES[26])
+                            // and 9 more
+                            Ok(23)
                         }
-                    } else if columns <= 670.0 {
-                        // 5 inputs
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.003 expected, 1.014 at worst, 0.784 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.012 expected, 1.024 at worst, 0.789 of the fallback's time at worst
-                        // and 26 more
-                        Ok(&LEAVES[27])
+                    } else if columns <= 372.0 {
+                        let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
+                        if rows_times_columns <= 14772620.5 {
+                            // 6 inputs
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.004 at worst, 0.732 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.012 expected, 1.024 at worst, 0.740 of the fallback's time at worst
+                            // and 36 more
+                            Ok(25)
+                        } else {
+                            // 3 inputs
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.004 expected, 1.013 at worst, 0.422 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.004 expected, 1.007 at worst, 0.424 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+                            // and 37 more
+                            Ok(26)
+                        }
                     } else {
-                        // 5 inputs
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.003 expected, 1.013 at worst, 0.817 of the fallback's time at worst
+                        // 4 inputs
+                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.003 expected, 1.011 at worst, 0.784 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.009 expected, 1.024 at worst, 0.789 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown unknown expected, unknown at worst
-                        // and 24 more
-                        Ok(&LEAVES[28])
+                        // and 32 more
+                        Ok(24)
                     }
                 }
-            } else if columns <= 258.0 {
-                if columns <= 130.0 {
-                    if columns <= 100.0 {
+            } else if columns <= 130.0 {
+                if columns <= 100.0 {
+                    let rows = number(row.rows().float(), 0)?;
+                    if rows <= 1912.0 {
                         if columns <= 68.0 {
-                            // 111 inputs
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.004 expected, 1.040 at worst, 0.963 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.005 expected, 1.037 at worst, 0.960 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.010 expected, 1.040 at worst, 0.976 of the fallback's time at worst
-                            // and 31 more
-                            Ok(&LEAVES[29])
-                        } else {
-                            let rows = number(row.rows, 0)?;
-                            if rows <= 7201.0 {
-                                // 33 inputs
-                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.003 expected, 1.024 at worst, 0.954 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.010 expected, 1.030 at worst, 0.967 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.010 expected, 1.024 at worst, 0.970 of the fallback's time at worst
-                                // and 18 more
-                                Ok(&LEAVES[30])
+                            if columns <= 60.0 {
+                                // 35 inputs
+                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.002 expected, 1.019 at worst, 0.960 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.004 expected, 1.027 at worst, 0.963 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.007 expected, 1.030 at worst, 0.963 of the fallback's time at worst
+                                // and 9 more
+                                Ok(27)
                             } else {
-                                // 12 inputs
-                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.007 at worst, 0.314 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.005 expected, 1.015 at worst, 0.311 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.016 expected, 1.025 at worst, 0.316 of the fallback's time at worst
-                                // and 39 more
-                                Ok(&LEAVES[31])
+                                // 34 inputs
+                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.002 expected, 1.012 at worst, 0.956 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.006 expected, 1.033 at worst, 0.959 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.010 expected, 1.036 at worst, 0.968 of the fallback's time at worst
+                                // and 9 more
+                                Ok(28)
                             }
-                        }
-                    } else if columns <= 118.0 {
-                        let rows = number(row.rows, 0)?;
-                        if rows <= 320.0 {
-                            // 4 inputs
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.000 expected, 1.000 at worst, 0.954 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.009 expected, 1.015 at worst, 0.963 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.011 expected, 1.018 at worst, 0.966 of the fallback's time at worst
-                            // and 19 more
-                            Ok(&LEAVES[32])
-                        } else {
+                        } else if rows <= 3.5 {
                             // 5 inputs
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.004 expected, 1.014 at worst, 0.900 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.006 expected, 1.018 at worst, 0.905 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.014 expected, 1.025 at worst, 0.923 of the fallback's time at worst
-                            // and 38 more
-                            Ok(&LEAVES[33])
-                        }
-                    } else {
-                        let rows = number(row.rows, 0)?;
-                        if rows <= 8547.0 {
-                            // 46 inputs
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.004 expected, 1.028 at worst, 0.968 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.004 expected, 1.030 at worst, 0.971 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.007 expected, 1.024 at worst, 0.965 of the fallback's time at worst
-                            // and 14 more
-                            Ok(&LEAVES[34])
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.954 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.007 expected, 1.019 at worst, 0.967 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.008 expected, 1.022 at worst, 0.970 of the fallback's time at worst
+                            // and 7 more
+                            Ok(29)
                         } else {
-                            // 17 inputs
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.002 expected, 1.009 at worst, 0.460 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.004 expected, 1.038 at worst, 0.461 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.005 expected, 1.012 at worst, 0.463 of the fallback's time at worst
-                            // and 39 more
-                            Ok(&LEAVES[35])
+                            // 21 inputs
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.006 at worst, 0.942 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.012 expected, 1.030 at worst, 0.956 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.012 expected, 1.024 at worst, 0.961 of the fallback's time at worst
+                            // and 9 more
+                            Ok(30)
                         }
-                    }
-                } else {
-                    let rows = number(row.rows, 0)?;
-                    if rows <= 546.0 {
-                        if rows <= 26.0 {
-                            if columns <= 240.0 {
-                                // 19 inputs
-                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.006 at worst, 0.956 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.009 expected, 1.039 at worst, 0.964 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.010 expected, 1.040 at worst, 0.977 of the fallback's time at worst
-                                // and 8 more
-                                Ok(&LEAVES[36])
-                            } else {
-                                // 5 inputs
-                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.001 expected, 1.003 at worst, 0.962 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.009 expected, 1.018 at worst, 0.970 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.008 expected, 1.021 at worst, 0.968 of the fallback's time at worst
-                                // and 8 more
-                                Ok(&LEAVES[37])
-                            }
-                        } else {
-                            let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                            if rows_times_columns <= 89816.0 {
-                                // 24 inputs
-                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.003 expected, 1.015 at worst, 0.967 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.009 expected, 1.030 at worst, 0.965 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.010 expected, 1.026 at worst, 0.970 of the fallback's time at worst
-                                // and 8 more
-                                Ok(&LEAVES[38])
-                            } else {
-                                // 4 inputs
-                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.002 expected, 1.008 at worst, 0.948 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.005 expected, 1.014 at worst, 0.956 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.010 expected, 1.016 at worst, 0.959 of the fallback's time at worst
-                                // and 8 more
-                                Ok(&LEAVES[39])
-                            }
-                        }
-                    } else if rows <= 1614.5 {
-                        if ctz_columns <= 3.5 {
-                            // 4 inputs
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.003 expected, 1.013 at worst, 0.916 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.010 expected, 1.025 at worst, 0.923 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.014 expected, 1.031 at worst, 0.921 of the fallback's time at worst
-                            // and 19 more
-                            Ok(&LEAVES[40])
+                    } else if rows <= 7784.5 {
+                        if rows <= 4386.5 {
+                            // 13 inputs
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.002 expected, 1.011 at worst, 0.757 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.007 expected, 1.024 at worst, 0.755 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.008 expected, 1.033 at worst, 0.759 of the fallback's time at worst
+                            // and 28 more
+                            Ok(31)
                         } else {
                             // 7 inputs
-                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.005 at worst, 0.931 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.007 expected, 1.017 at worst, 0.934 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.008 expected, 1.019 at worst, 0.931 of the fallback's time at worst
-                            // and 15 more
-                            Ok(&LEAVES[41])
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.002 expected, 1.011 at worst, 0.558 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.007 expected, 1.032 at worst, 0.558 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.015 expected, 1.026 at worst, 0.567 of the fallback's time at worst
+                            // and 34 more
+                            Ok(32)
                         }
-                    } else if columns <= 232.0 {
-                        // 27 inputs
-                        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.002 expected, 1.015 at worst, 0.765 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.005 expected, 1.016 at worst, 0.769 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.008 expected, 1.029 at worst, 0.773 of the fallback's time at worst
-                        // and 38 more
-                        Ok(&LEAVES[42])
+                    } else if columns <= 50.0 {
+                        // 11 inputs
+                        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.001 expected, 1.008 at worst, 0.435 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.013 expected, 1.037 at worst, 0.435 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.013 expected, 1.040 at worst, 0.437 of the fallback's time at worst
+                        // and 39 more
+                        Ok(33)
                     } else {
-                        // 19 inputs
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.001 expected, 1.007 at worst, 0.758 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.005 expected, 1.010 at worst, 0.758 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.005 expected, 1.020 at worst, 0.763 of the fallback's time at worst
-                        // and 38 more
-                        Ok(&LEAVES[43])
+                        // 30 inputs
+                        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.003 expected, 1.014 at worst, 0.453 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.007 expected, 1.025 at worst, 0.454 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.008 expected, 1.018 at worst, 0.453 of the fallback's time at worst
+                        // and 39 more
+                        Ok(34)
+                    }
+                } else {
+                    let rows = number(row.rows().float(), 0)?;
+                    if rows <= 1744.5 {
+                        if rows <= 320.0 {
+                            if columns <= 115.5 {
+                                // 4 inputs
+                                // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.000 expected, 1.000 at worst, 0.954 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.009 expected, 1.015 at worst, 0.963 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.011 expected, 1.018 at worst, 0.966 of the fallback's time at worst
+                                // and 6 more
+                                Ok(35)
+                            } else {
+                                // 27 inputs
+                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.005 expected, 1.021 at worst, 0.968 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.006 expected, 1.030 at worst, 0.971 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.007 expected, 1.024 at worst, 0.965 of the fallback's time at worst
+                                // and 7 more
+                                Ok(36)
+                            }
+                        } else if rows <= 842.0 {
+                            // 8 inputs
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.001 expected, 1.003 at worst, 0.931 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.006 expected, 1.028 at worst, 0.935 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.011 expected, 1.025 at worst, 0.942 of the fallback's time at worst
+                            // and 9 more
+                            Ok(37)
+                        } else {
+                            // 5 inputs
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.002 expected, 1.005 at worst, 0.895 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.003 expected, 1.011 at worst, 0.892 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.002 expected, 1.005 at worst, 0.897 of the fallback's time at worst
+                            // and 12 more
+                            Ok(38)
+                        }
+                    } else if rows <= 8461.5 {
+                        if rows <= 4122.5 {
+                            // 4 inputs
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.757 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.004 expected, 1.008 at worst, 0.763 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.005 expected, 1.012 at worst, 0.761 of the fallback's time at worst
+                            // and 28 more
+                            Ok(39)
+                        } else {
+                            // 5 inputs
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.001 expected, 1.004 at worst, 0.597 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.006 expected, 1.018 at worst, 0.600 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.008 expected, 1.013 at worst, 0.603 of the fallback's time at worst
+                            // and 33 more
+                            Ok(40)
+                        }
+                    } else if rows <= 69988.0 {
+                        // 16 inputs
+                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.002 expected, 1.009 at worst, 0.460 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.002 expected, 1.007 at worst, 0.461 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.005 expected, 1.012 at worst, 0.463 of the fallback's time at worst
+                        // and 39 more
+                        Ok(41)
+                    } else {
+                        // 3 inputs
+                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.010 expected, 1.016 at worst, 0.227 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.010 expected, 1.014 at worst, 0.225 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.013 expected, 1.038 at worst, 0.223 of the fallback's time at worst
+                        // and 39 more
+                        Ok(42)
                     }
                 }
             } else {
-                let rows = number(row.rows, 0)?;
-                if rows <= 1071.5 {
-                    if columns <= 516.0 {
-                        if rows <= 334.0 {
-                            if rows <= 13.0 {
-                                // 25 inputs
-                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.007 expected, 1.036 at worst, 0.964 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.008 expected, 1.036 at worst, 0.967 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.008 expected, 1.028 at worst, 0.969 of the fallback's time at worst
-                                // and 13 more
-                                Ok(&LEAVES[44])
+                let rows = number(row.rows().float(), 0)?;
+                if rows <= 1477.5 {
+                    if columns <= 290.0 {
+                        if rows <= 939.0 {
+                            let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
+                            if rows_times_columns <= 2080.0 {
+                                // 20 inputs
+                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.004 expected, 1.033 at worst, 0.970 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.007 expected, 1.036 at worst, 0.962 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.010 expected, 1.036 at worst, 0.986 of the fallback's time at worst
+                                // and 11 more
+                                Ok(44)
                             } else {
-                                // 28 inputs
-                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.005 expected, 1.015 at worst, 0.967 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.007 expected, 1.032 at worst, 0.975 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.007 expected, 1.029 at worst, 0.971 of the fallback's time at worst
-                                // and 12 more
-                                Ok(&LEAVES[45])
+                                // 46 inputs
+                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.003 expected, 1.018 at worst, 0.967 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.010 expected, 1.040 at worst, 0.977 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.010 expected, 1.033 at worst, 0.970 of the fallback's time at worst
+                                // and 11 more
+                                Ok(45)
                             }
-                        } else if columns <= 464.0 {
+                        } else {
+                            // 6 inputs
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.004 expected, 1.011 at worst, 0.890 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.007 expected, 1.021 at worst, 0.897 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.008 expected, 1.025 at worst, 0.890 of the fallback's time at worst
+                            // and 14 more
+                            Ok(43)
+                        }
+                    } else if rows <= 332.5 {
+                        if columns <= 394.0 {
+                            // 28 inputs
+                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.005 expected, 1.021 at worst, 0.967 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.008 expected, 1.032 at worst, 0.975 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.008 expected, 1.029 at worst, 0.967 of the fallback's time at worst
+                            // and 12 more
+                            Ok(46)
+                        } else {
                             // 13 inputs
-                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.010 at worst, 0.966 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.010 expected, 1.021 at worst, 0.963 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.009 expected, 1.036 at worst, 0.990 of the fallback's time at worst
-                            // and 16 more
-                            Ok(&LEAVES[46])
+                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.003 expected, 1.013 at worst, 0.965 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.006 expected, 1.027 at worst, 0.969 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.009 expected, 1.025 at worst, 0.967 of the fallback's time at worst
+                            // and 11 more
+                            Ok(47)
+                        }
+                    } else if rows <= 1071.5 {
+                        // 13 inputs
+                        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.010 at worst, 0.966 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.008 expected, 1.021 at worst, 0.961 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.009 expected, 1.036 at worst, 0.990 of the fallback's time at worst
+                        // and 13 more
+                        Ok(48)
+                    } else {
+                        // 1 input
+                        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.793 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.005 expected, 1.005 at worst, 0.797 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.010 expected, 1.010 at worst, 0.801 of the fallback's time at worst
+                        // and 14 more
+                        Ok(49)
+                    }
+                } else if columns <= 323.5 {
+                    if rows <= 3678.0 {
+                        if ctz_columns <= 5.0 {
+                            // 4 inputs
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.004 expected, 1.013 at worst, 0.785 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.013 expected, 1.031 at worst, 0.787 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.013 expected, 1.024 at worst, 0.794 of the fallback's time at worst
+                            // and 20 more
+                            Ok(50)
                         } else {
                             // 3 inputs
-                            // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.003 expected, 1.008 at worst, 0.933 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.002 expected, 1.003 at worst, 0.935 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.009 expected, 1.023 at worst, 0.935 of the fallback's time at worst
-                            // and 16 more
-                            Ok(&LEAVES[47])
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.758 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.004 at worst, 0.758 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.006 expected, 1.011 at worst, 0.763 of the fallback's time at worst
+                            // and 26 more
+                            Ok(51)
                         }
-                    } else if rows <= 295.5 {
-                        if columns <= 760.0 {
-                            // 27 inputs
-                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.003 expected, 1.024 at worst, 0.962 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.007 expected, 1.026 at worst, 0.973 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.009 expected, 1.030 at worst, 0.968 of the fallback's time at worst
-                            // and 14 more
-                            Ok(&LEAVES[48])
-                        } else {
-                            // 39 inputs
-                            // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.004 expected, 1.015 at worst, 0.985 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.005 expected, 1.023 at worst, 0.998 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.007 expected, 1.030 at worst, 0.975 of the fallback's time at worst
-                            // and 17 more
-                            Ok(&LEAVES[49])
-                        }
-                    } else if columns <= 816.0 {
+                    } else if ctz_columns <= 7.0 {
+                        // 38 inputs
+                        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.002 expected, 1.015 at worst, 0.621 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.005 expected, 1.016 at worst, 0.619 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.007 expected, 1.029 at worst, 0.621 of the fallback's time at worst
+                        // and 36 more
+                        Ok(52)
+                    } else {
                         // 13 inputs
-                        // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.000 expected, 1.003 at worst, 0.946 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.004 expected, 1.010 at worst, 0.953 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.005 expected, 1.018 at worst, 0.949 of the fallback's time at worst
-                        // and 12 more
-                        Ok(&LEAVES[50])
-                    } else {
-                        // 6 inputs
-                        // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.002 expected, 1.005 at worst, 0.946 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.004 expected, 1.010 at worst, 0.952 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.005 expected, 1.012 at worst, 0.954 of the fallback's time at worst
-                        // and 12 more
-                        Ok(&LEAVES[51])
+                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.002 expected, 1.007 at worst, 0.617 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.005 expected, 1.020 at worst, 0.620 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.006 expected, 1.010 at worst, 0.621 of the fallback's time at worst
+                        // and 36 more
+                        Ok(53)
                     }
-                } else if columns <= 486.0 {
-                    if rows <= 6610.5 {
-                        // 12 inputs
-                        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.003 expected, 1.010 at worst, 0.793 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.006 expected, 1.016 at worst, 0.801 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.008 expected, 1.021 at worst, 0.797 of the fallback's time at worst
-                        // and 26 more
-                        Ok(&LEAVES[52])
-                    } else if columns <= 396.0 {
-                        // 15 inputs
-                        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.005 expected, 1.015 at worst, 0.548 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.006 expected, 1.018 at worst, 0.550 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.007 expected, 1.034 at worst, 0.555 of the fallback's time at worst
-                        // and 32 more
-                        Ok(&LEAVES[53])
-                    } else {
-                        // 10 inputs
-                        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.004 expected, 1.013 at worst, 0.567 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.006 expected, 1.015 at worst, 0.570 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.010 expected, 1.024 at worst, 0.578 of the fallback's time at worst
-                        // and 32 more
-                        Ok(&LEAVES[54])
-                    }
+                } else if rows <= 6624.0 {
+                    // 6 inputs
+                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.006 at worst, 0.617 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.006 expected, 1.010 at worst, 0.623 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.010 expected, 1.027 at worst, 0.629 of the fallback's time at worst
+                    // and 32 more
+                    Ok(54)
+                } else if columns <= 388.0 {
+                    // 6 inputs
+                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.002 expected, 1.006 at worst, 0.550 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.004 expected, 1.009 at worst, 0.548 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.012 expected, 1.015 at worst, 0.553 of the fallback's time at worst
+                    // and 33 more
+                    Ok(55)
                 } else {
-                    let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                    if rows_times_columns <= 14058128.0 {
-                        if rows_times_columns <= 3273848.0 {
-                            // 19 inputs
-                            // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.004 expected, 1.010 at worst, 0.843 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.016 expected, 1.036 at worst, 0.855 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.020 expected, 1.041 at worst, 0.859 of the fallback's time at worst
-                            // and 20 more
-                            Ok(&LEAVES[55])
-                        } else {
-                            // 21 inputs
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.004 expected, 1.016 at worst, 0.838 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.005 expected, 1.032 at worst, 0.836 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.014 expected, 1.035 at worst, 0.848 of the fallback's time at worst
-                            // and 21 more
-                            Ok(&LEAVES[56])
-                        }
-                    } else if columns <= 612.0 {
-                        // 6 inputs
-                        // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.001 expected, 1.005 at worst, 0.588 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.011 expected, 1.018 at worst, 0.595 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.013 expected, 1.024 at worst, 0.597 of the fallback's time at worst
-                        // and 26 more
-                        Ok(&LEAVES[57])
-                    } else {
-                        // 23 inputs
-                        // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.003 expected, 1.018 at worst, 0.850 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.005 expected, 1.024 at worst, 0.850 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.006 expected, 1.017 at worst, 0.851 of the fallback's time at worst
-                        // and 19 more
-                        Ok(&LEAVES[58])
-                    }
+                    // 11 inputs
+                    // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.004 expected, 1.013 at worst, 0.567 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.007 expected, 1.015 at worst, 0.570 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.009 expected, 1.024 at worst, 0.578 of the fallback's time at worst
+                    // and 33 more
+                    Ok(56)
                 }
             }
         } else {
             let ctz_columns = needed(features::ctz_columns(row), 5)?;
             if ctz_columns <= 1.5 {
                 if ctz_columns <= 0.5 {
-                    if columns <= 8332.0 {
-                        if columns <= 1262.0 {
-                            let rows = number(row.rows, 0)?;
-                            if rows <= 500.0 {
-                                // 3 inputs
-                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.913 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                                // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                                // and 15 more
-                                Ok(&LEAVES[59])
-                            } else {
-                                // 3 inputs
-                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.003 expected, 1.009 at worst, 0.850 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                                // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                                // and 21 more
-                                Ok(&LEAVES[60])
-                            }
-                        } else {
-                            let rows = number(row.rows, 0)?;
-                            if rows <= 160.0 {
-                                if rows <= 30.5 {
-                                    // 27 inputs
-                                    // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.003 expected, 1.025 at worst, 0.955 of the fallback's time at worst
+                    let rows = number(row.rows().float(), 0)?;
+                    if rows <= 2175.5 {
+                        if rows <= 248.0 {
+                            if columns <= 962.0 {
+                                if columns <= 641.5 {
+                                    // 8 inputs
+                                    // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.003 expected, 1.018 at worst, 0.946 of the fallback's time at worst
+                                    // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
                                     // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                                    // and 19 more
-                                    Ok(&LEAVES[61])
+                                    // and 9 more
+                                    Ok(57)
                                 } else {
-                                    // 16 inputs
-                                    // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.003 expected, 1.008 at worst, 0.960 of the fallback's time at worst
+                                    // 7 inputs
+                                    // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.938 of the fallback's time at worst
+                                    // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
                                     // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                                    // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.005 expected, 1.020 at worst, 0.960 of the fallback's time at worst
-                                    // and 17 more
-                                    Ok(&LEAVES[62])
+                                    // and 10 more
+                                    Ok(58)
                                 }
+                            } else if columns <= 1232.5 {
+                                // 7 inputs
+                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.927 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.008 expected, 1.019 at worst, 0.932 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
+                                // and 11 more
+                                Ok(59)
                             } else {
-                                let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                                if rows_times_columns <= 101971041.0 {
-                                    // 51 inputs
-                                    // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.003 expected, 1.030 at worst, 0.961 of the fallback's time at worst
-                                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                                    // and 17 more
-                                    Ok(&LEAVES[63])
-                                } else {
-                                    // 10 inputs
-                                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                                    // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.002 expected, 1.012 at worst, 0.971 of the fallback's time at worst
-                                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                                    // and 13 more
-                                    Ok(&LEAVES[64])
-                                }
+                                // 9 inputs
+                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.001 expected, 1.008 at worst, 0.960 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.007 expected, 1.023 at worst, 0.960 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
+                                // and 10 more
+                                Ok(60)
                             }
-                        }
-                    } else {
-                        let rows = number(row.rows, 0)?;
-                        if rows <= 28.0 {
-                            if columns <= 14363.0 {
-                                // 5 inputs
-                                // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.000 expected, 1.000 at worst, 0.761 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=1: slowdown unknown expected, unknown at worst
-                                // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                                // and 33 more
-                                Ok(&LEAVES[65])
-                            } else {
-                                // 4 inputs
-                                // type=cuda_persistent=registers_threads=128_width=1: slowdown unknown expected, unknown at worst
-                                // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                                // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                                // and 33 more
-                                Ok(&LEAVES[66])
-                            }
-                        } else if rows <= 4803.5 {
-                            if columns <= 14529.0 {
-                                // 11 inputs
-                                // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.000 expected, 1.000 at worst, 0.873 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=1: slowdown unknown expected, unknown at worst
-                                // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                                // and 29 more
-                                Ok(&LEAVES[67])
-                            } else {
-                                // 3 inputs
-                                // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.006 expected, 1.017 at worst, 0.741 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=1: slowdown unknown expected, unknown at worst
-                                // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                                // and 31 more
-                                Ok(&LEAVES[68])
-                            }
-                        } else if columns <= 12486.0 {
-                            // 3 inputs
-                            // type=cuda_persistent=registers_threads=128_width=1: slowdown unknown expected, unknown at worst
+                        } else if columns <= 1426.0 {
+                            // 8 inputs
+                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.963 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
                             // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_threads=1024_width=1: slowdown 1.000 expected, 1.000 at worst, 0.633 of the fallback's time at worst
-                            // and 35 more
-                            Ok(&LEAVES[69])
+                            // and 11 more
+                            Ok(61)
                         } else {
-                            // 3 inputs
-                            // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.000 expected, 1.000 at worst, 0.561 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=1: slowdown unknown expected, unknown at worst
+                            // 6 inputs
+                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.926 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
                             // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                            // and 35 more
-                            Ok(&LEAVES[70])
+                            // and 10 more
+                            Ok(62)
                         }
-                    }
-                } else if columns <= 7838.0 {
-                    let rows = number(row.rows, 0)?;
-                    if rows <= 51.0 {
-                        if columns <= 2030.0 {
-                            let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                            if rows_times_columns <= 5455.0 {
-                                // 3 inputs
-                                // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.002 expected, 1.003 at worst, 0.929 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.006 expected, 1.018 at worst, 0.926 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                                // and 15 more
-                                Ok(&LEAVES[71])
-                            } else {
-                                // 4 inputs
-                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.001 expected, 1.005 at worst, 0.945 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.008 expected, 1.022 at worst, 0.948 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                                // and 14 more
-                                Ok(&LEAVES[72])
-                            }
-                        } else if columns <= 4900.0 {
-                            // 9 inputs
-                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.002 expected, 1.011 at worst, 0.886 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.005 expected, 1.014 at worst, 0.894 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.007 expected, 1.019 at worst, 0.889 of the fallback's time at worst
-                            // and 23 more
-                            Ok(&LEAVES[73])
+                    } else if columns <= 1090.0 {
+                        if rows <= 7851.0 {
+                            // 8 inputs
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.797 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                            // and 19 more
+                            Ok(63)
+                        } else if columns <= 594.0 {
+                            // 4 inputs
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.668 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                            // and 27 more
+                            Ok(64)
+                        } else {
+                            // 8 inputs
+                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.815 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                            // and 22 more
+                            Ok(65)
+                        }
+                    } else if rows <= 10791.5 {
+                        if rows <= 9218.0 {
+                            // 2 inputs
+                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.883 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                            // and 11 more
+                            Ok(66)
                         } else {
                             // 2 inputs
-                            // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.005 expected, 1.009 at worst, 0.822 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.010 expected, 1.014 at worst, 0.822 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                            // and 26 more
-                            Ok(&LEAVES[74])
-                        }
-                    } else if columns <= 2086.0 {
-                        if rows <= 43993.0 {
-                            // 6 inputs
-                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.002 expected, 1.009 at worst, 0.967 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.008 expected, 1.020 at worst, 0.963 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.942 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                             // and 10 more
-                            Ok(&LEAVES[75])
-                        } else {
-                            // 3 inputs
-                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.007 expected, 1.013 at worst, 0.963 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.005 expected, 1.014 at worst, 0.950 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                            // and 11 more
-                            Ok(&LEAVES[76])
+                            Ok(67)
                         }
+                    } else if columns <= 1465.0 {
+                        // 7 inputs
+                        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.002 expected, 1.009 at worst, 0.889 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                        // and 12 more
+                        Ok(68)
                     } else {
-                        let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                        if rows_times_columns <= 52009750.0 {
-                            // 19 inputs
-                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.002 expected, 1.010 at worst, 0.927 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.012 expected, 1.045 at worst, 0.937 of the fallback's time at worst
-                            // and 17 more
-                            Ok(&LEAVES[77])
-                        } else {
-                            // 6 inputs
-                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.006 expected, 1.018 at worst, 0.947 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.010 expected, 1.028 at worst, 0.957 of the fallback's time at worst
-                            // and 19 more
-                            Ok(&LEAVES[78])
-                        }
+                        // 4 inputs
+                        // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.000 expected, 1.000 at worst, 0.950 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                        // and 9 more
+                        Ok(69)
                     }
                 } else {
-                    let rows = number(row.rows, 0)?;
-                    if rows <= 1634.0 {
-                        if rows <= 243.5 {
-                            if columns <= 13270.0 {
-                                // 9 inputs
-                                // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                                // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.007 expected, 1.023 at worst, 0.808 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                                // and 31 more
-                                Ok(&LEAVES[80])
+                    let rows = number(row.rows().float(), 0)?;
+                    if rows <= 1091.0 {
+                        if rows <= 275.5 {
+                            if columns <= 844.5 {
+                                // 4 inputs
+                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.006 expected, 1.023 at worst, 0.963 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.010 expected, 1.013 at worst, 0.963 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
+                                // and 10 more
+                                Ok(71)
                             } else {
-                                // 2 inputs
-                                // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.000 expected, 1.000 at worst, 0.799 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                                // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                                // and 30 more
-                                Ok(&LEAVES[81])
+                                let ctz_rows = needed(features::ctz_rows(row), 4)?;
+                                if ctz_rows <= 0.5 {
+                                    // 5 inputs
+                                    // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.001 expected, 1.003 at worst, 0.939 of the fallback's time at worst
+                                    // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.002 expected, 1.005 at worst, 0.942 of the fallback's time at worst
+                                    // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
+                                    // and 12 more
+                                    Ok(72)
+                                } else {
+                                    // 5 inputs
+                                    // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.002 expected, 1.006 at worst, 0.946 of the fallback's time at worst
+                                    // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.008 expected, 1.030 at worst, 0.948 of the fallback's time at worst
+                                    // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.008 expected, 1.022 at worst, 0.948 of the fallback's time at worst
+                                    // and 12 more
+                                    Ok(73)
+                                }
                             }
                         } else {
-                            // 5 inputs
-                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.000 expected, 1.000 at worst, 0.797 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                            // 4 inputs
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.000 expected, 1.000 at worst, 0.926 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
                             // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                            // and 31 more
-                            Ok(&LEAVES[79])
+                            // and 9 more
+                            Ok(70)
                         }
-                    } else if columns <= 11284.0 {
-                        // 3 inputs
-                        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                        // type=cuda_persistent=registers_threads=1024_width=2: slowdown 1.000 expected, 1.000 at worst, 0.656 of the fallback's time at worst
-                        // and 33 more
-                        Ok(&LEAVES[82])
+                    } else if columns <= 1158.0 {
+                        if columns <= 837.5 {
+                            // 5 inputs
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.003 expected, 1.014 at worst, 0.817 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                            // and 21 more
+                            Ok(75)
+                        } else {
+                            // 3 inputs
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.004 expected, 1.013 at worst, 0.769 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                            // and 19 more
+                            Ok(76)
+                        }
                     } else {
-                        // 2 inputs
-                        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                        // type=cuda_persistent=registers_threads=1024_width=2: slowdown 1.000 expected, 1.000 at worst, 0.591 of the fallback's time at worst
-                        // and 35 more
-                        Ok(&LEAVES[83])
+                        // 3 inputs
+                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.005 expected, 1.008 at worst, 0.954 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.007 expected, 1.013 at worst, 0.963 of the fallback's time at worst
+                        // and 13 more
+                        Ok(74)
                     }
                 }
-            } else if columns <= 7276.0 {
-                if columns <= 3500.0 {
-                    let rows = number(row.rows, 0)?;
-                    if rows <= 799.5 {
-                        if columns <= 2072.0 {
-                            let ctz_rows = needed(features::ctz_rows(row), 4)?;
-                            if ctz_rows <= 1.5 {
-                                // 39 inputs
-                                // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.004 expected, 1.023 at worst, 0.957 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.006 expected, 1.023 at worst, 0.964 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.007 expected, 1.023 at worst, 0.963 of the fallback's time at worst
-                                // and 14 more
-                                Ok(&LEAVES[84])
-                            } else {
-                                // 18 inputs
-                                // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.003 expected, 1.012 at worst, 0.957 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.006 expected, 1.028 at worst, 0.969 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.006 expected, 1.029 at worst, 0.954 of the fallback's time at worst
-                                // and 13 more
-                                Ok(&LEAVES[85])
-                            }
-                        } else if rows <= 261.0 {
-                            // 40 inputs
-                            // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.004 expected, 1.030 at worst, 0.939 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.005 expected, 1.023 at worst, 0.949 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.007 expected, 1.028 at worst, 0.949 of the fallback's time at worst
-                            // and 25 more
-                            Ok(&LEAVES[86])
-                        } else {
+            } else {
+                let rows = number(row.rows().float(), 0)?;
+                if rows <= 457.0 {
+                    if columns <= 934.5 {
+                        if columns <= 516.0 {
                             // 5 inputs
-                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.006 expected, 1.021 at worst, 0.923 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.009 expected, 1.025 at worst, 0.925 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.009 expected, 1.021 at worst, 0.923 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.003 expected, 1.012 at worst, 0.966 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.004 expected, 1.009 at worst, 0.964 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.003 expected, 1.014 at worst, 0.955 of the fallback's time at worst
                             // and 15 more
-                            Ok(&LEAVES[87])
-                        }
-                    } else if columns <= 2060.0 {
-                        let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                        if rows_times_columns <= 73982328.0 {
-                            // 27 inputs
-                            // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.002 expected, 1.021 at worst, 0.913 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.016 expected, 1.048 at worst, 0.928 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.018 expected, 1.039 at worst, 0.946 of the fallback's time at worst
-                            // and 14 more
-                            Ok(&LEAVES[88])
+                            Ok(77)
+                        } else if rows <= 123.5 {
+                            if columns <= 865.5 {
+                                // 32 inputs
+                                // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.003 expected, 1.018 at worst, 0.961 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.007 expected, 1.030 at worst, 0.965 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.007 expected, 1.030 at worst, 0.965 of the fallback's time at worst
+                                // and 16 more
+                                Ok(78)
+                            } else {
+                                // 10 inputs
+                                // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.003 expected, 1.009 at worst, 0.956 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.006 expected, 1.024 at worst, 0.967 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.006 expected, 1.018 at worst, 0.967 of the fallback's time at worst
+                                // and 16 more
+                                Ok(79)
+                            }
                         } else {
-                            // 10 inputs
-                            // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.008 expected, 1.020 at worst, 0.992 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.004 expected, 1.014 at worst, 0.998 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.004 expected, 1.014 at worst, 0.995 of the fallback's time at worst
-                            // and 11 more
-                            Ok(&LEAVES[89])
+                            let ctz_rows = needed(features::ctz_rows(row), 4)?;
+                            if ctz_rows <= 4.5 {
+                                // 12 inputs
+                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.001 expected, 1.005 at worst, 0.975 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.005 expected, 1.021 at worst, 0.985 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.006 expected, 1.021 at worst, 0.980 of the fallback's time at worst
+                                // and 14 more
+                                Ok(80)
+                            } else {
+                                // 4 inputs
+                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.001 expected, 1.003 at worst, 0.948 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.011 expected, 1.027 at worst, 0.957 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.020 expected, 1.025 at worst, 0.966 of the fallback's time at worst
+                                // and 14 more
+                                Ok(81)
+                            }
                         }
-                    } else if columns <= 2928.0 {
-                        // 22 inputs
-                        // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.003 expected, 1.014 at worst, 0.954 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.005 expected, 1.029 at worst, 0.956 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.008 expected, 1.045 at worst, 0.954 of the fallback's time at worst
-                        // and 13 more
-                        Ok(&LEAVES[90])
-                    } else {
-                        // 13 inputs
-                        // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.004 expected, 1.020 at worst, 0.987 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.007 expected, 1.027 at worst, 0.978 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.008 expected, 1.021 at worst, 0.983 of the fallback's time at worst
+                    } else if rows <= 172.0 {
+                        if columns <= 1498.5 {
+                            if columns <= 1345.0 {
+                                // 26 inputs
+                                // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.004 expected, 1.015 at worst, 0.959 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.005 expected, 1.023 at worst, 0.968 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.006 expected, 1.029 at worst, 0.968 of the fallback's time at worst
+                                // and 17 more
+                                Ok(82)
+                            } else {
+                                // 8 inputs
+                                // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.001 expected, 1.005 at worst, 0.954 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.003 expected, 1.008 at worst, 0.957 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.004 expected, 1.014 at worst, 0.954 of the fallback's time at worst
+                                // and 16 more
+                                Ok(83)
+                            }
+                        } else if columns <= 1731.5 {
+                            // 13 inputs
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.002 expected, 1.011 at worst, 0.957 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.005 expected, 1.023 at worst, 0.960 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.006 expected, 1.023 at worst, 0.963 of the fallback's time at worst
+                            // and 14 more
+                            Ok(84)
+                        } else {
+                            // 4 inputs
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.001 expected, 1.006 at worst, 0.931 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.009 expected, 1.019 at worst, 0.941 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.012 expected, 1.017 at worst, 0.941 of the fallback's time at worst
+                            // and 13 more
+                            Ok(85)
+                        }
+                    } else if rows <= 270.0 {
+                        // 4 inputs
+                        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.002 expected, 1.008 at worst, 0.950 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.006 expected, 1.010 at worst, 0.960 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.007 expected, 1.010 at worst, 0.957 of the fallback's time at worst
                         // and 14 more
-                        Ok(&LEAVES[91])
+                        Ok(86)
+                    } else if columns <= 1500.0 {
+                        // 4 inputs
+                        // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.002 expected, 1.008 at worst, 0.952 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.004 expected, 1.011 at worst, 0.944 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.007 expected, 1.009 at worst, 0.952 of the fallback's time at worst
+                        // and 14 more
+                        Ok(87)
+                    } else {
+                        // 3 inputs
+                        // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.000 expected, 1.000 at worst, 0.924 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.010 expected, 1.014 at worst, 0.937 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.016 expected, 1.019 at worst, 0.935 of the fallback's time at worst
+                        // and 14 more
+                        Ok(88)
+                    }
+                } else if columns <= 1292.5 {
+                    if ctz_columns <= 2.5 {
+                        if columns <= 582.0 {
+                            // 4 inputs
+                            // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.001 expected, 1.003 at worst, 0.922 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.009 expected, 1.018 at worst, 0.922 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.014 expected, 1.021 at worst, 0.920 of the fallback's time at worst
+                            // and 17 more
+                            Ok(89)
+                        } else {
+                            // 8 inputs
+                            // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.007 expected, 1.011 at worst, 0.803 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.014 expected, 1.033 at worst, 0.817 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.012 expected, 1.051 at worst, 0.821 of the fallback's time at worst
+                            // and 15 more
+                            Ok(90)
+                        }
+                    } else {
+                        let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
+                        if rows_times_columns <= 13730414.5 {
+                            if rows <= 4386.5 {
+                                // 28 inputs
+                                // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.003 expected, 1.012 at worst, 0.946 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.013 expected, 1.058 at worst, 0.949 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.013 expected, 1.054 at worst, 0.953 of the fallback's time at worst
+                                // and 13 more
+                                Ok(91)
+                            } else {
+                                // 20 inputs
+                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.004 expected, 1.016 at worst, 0.838 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.005 expected, 1.032 at worst, 0.836 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.014 expected, 1.035 at worst, 0.848 of the fallback's time at worst
+                                // and 19 more
+                                Ok(92)
+                            }
+                        } else if columns <= 1032.0 {
+                            // 22 inputs
+                            // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.003 expected, 1.018 at worst, 0.850 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.009 expected, 1.024 at worst, 0.858 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.010 expected, 1.024 at worst, 0.859 of the fallback's time at worst
+                            // and 23 more
+                            Ok(93)
+                        } else {
+                            // 9 inputs
+                            // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.000 expected, 1.000 at worst, 0.835 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.008 expected, 1.016 at worst, 0.840 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.010 expected, 1.017 at worst, 0.839 of the fallback's time at worst
+                            // and 14 more
+                            Ok(94)
+                        }
                     }
                 } else {
                     let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                    if rows_times_columns <= 2651248.0 {
-                        if columns <= 5414.0 {
-                            let rows = number(row.rows, 0)?;
-                            if rows <= 11.0 {
-                                // 16 inputs
-                                // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.004 expected, 1.017 at worst, 0.878 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.007 expected, 1.022 at worst, 0.878 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.009 expected, 1.024 at worst, 0.878 of the fallback's time at worst
-                                // and 30 more
-                                Ok(&LEAVES[92])
+                    if rows_times_columns <= 74082484.0 {
+                        if rows <= 1220.0 {
+                            if rows <= 791.0 {
+                                // 3 inputs
+                                // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.001 expected, 1.002 at worst, 0.921 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.006 expected, 1.010 at worst, 0.921 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.013 expected, 1.023 at worst, 0.931 of the fallback's time at worst
+                                // and 14 more
+                                Ok(95)
                             } else {
-                                // 22 inputs
-                                // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.002 expected, 1.014 at worst, 0.927 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.005 expected, 1.018 at worst, 0.922 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.006 expected, 1.024 at worst, 0.926 of the fallback's time at worst
-                                // and 28 more
-                                Ok(&LEAVES[93])
+                                // 4 inputs
+                                // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.001 expected, 1.006 at worst, 0.913 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.004 expected, 1.012 at worst, 0.924 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.005 expected, 1.009 at worst, 0.917 of the fallback's time at worst
+                                // and 14 more
+                                Ok(96)
                             }
-                        } else {
-                            let rows = number(row.rows, 0)?;
-                            if rows <= 83.0 {
-                                // 14 inputs
-                                // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.002 expected, 1.010 at worst, 0.849 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.005 expected, 1.014 at worst, 0.861 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.006 expected, 1.018 at worst, 0.853 of the fallback's time at worst
-                                // and 33 more
-                                Ok(&LEAVES[94])
-                            } else {
-                                // 5 inputs
-                                // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.005 expected, 1.022 at worst, 0.893 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.007 expected, 1.019 at worst, 0.893 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.008 expected, 1.015 at worst, 0.901 of the fallback's time at worst
-                                // and 27 more
-                                Ok(&LEAVES[95])
-                            }
-                        }
-                    } else {
-                        let rows = number(row.rows, 0)?;
-                        if rows <= 8534.5 {
-                            if ctz_columns <= 5.5 {
-                                // 18 inputs
-                                // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.002 expected, 1.010 at worst, 0.912 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.005 expected, 1.015 at worst, 0.903 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.007 expected, 1.020 at worst, 0.906 of the fallback's time at worst
-                                // and 19 more
-                                Ok(&LEAVES[96])
-                            } else {
-                                // 19 inputs
-                                // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.004 expected, 1.022 at worst, 0.909 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.006 expected, 1.014 at worst, 0.904 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.007 expected, 1.031 at worst, 0.915 of the fallback's time at worst
-                                // and 19 more
-                                Ok(&LEAVES[97])
-                            }
-                        } else if columns <= 5472.0 {
-                            // 12 inputs
-                            // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.002 expected, 1.011 at worst, 0.964 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=512_width=2: slowdown 1.006 expected, 1.010 at worst, 0.963 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.008 expected, 1.023 at worst, 0.976 of the fallback's time at worst
+                        } else if rows <= 6878.5 {
+                            // 7 inputs
+                            // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.001 expected, 1.004 at worst, 0.895 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.013 expected, 1.021 at worst, 0.913 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.020 expected, 1.039 at worst, 0.921 of the fallback's time at worst
                             // and 14 more
-                            Ok(&LEAVES[98])
+                            Ok(97)
                         } else {
                             // 8 inputs
-                            // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.002 expected, 1.007 at worst, 0.833 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=512_width=2: slowdown 1.008 expected, 1.015 at worst, 0.841 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.008 expected, 1.016 at worst, 0.835 of the fallback's time at worst
-                            // and 22 more
-                            Ok(&LEAVES[99])
+                            // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.004 expected, 1.021 at worst, 0.888 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.008 expected, 1.018 at worst, 0.886 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.013 expected, 1.017 at worst, 0.893 of the fallback's time at worst
+                            // and 13 more
+                            Ok(98)
                         }
-                    }
-                }
-            } else if columns <= 8582.0 {
-                let rows = number(row.rows, 0)?;
-                if rows <= 3111.0 {
-                    if rows <= 202.5 {
-                        let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                        if rows_times_columns <= 317560.0 {
-                            // 12 inputs
-                            // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.007 expected, 1.026 at worst, 0.808 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.009 expected, 1.023 at worst, 0.807 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.010 expected, 1.025 at worst, 0.810 of the fallback's time at worst
-                            // and 35 more
-                            Ok(&LEAVES[101])
-                        } else {
-                            // 7 inputs
-                            // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.002 expected, 1.006 at worst, 0.872 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.006 expected, 1.019 at worst, 0.867 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.008 expected, 1.014 at worst, 0.876 of the fallback's time at worst
-                            // and 34 more
-                            Ok(&LEAVES[102])
-                        }
+                    } else if columns <= 1668.0 {
+                        // 4 inputs
+                        // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.001 expected, 1.003 at worst, 0.898 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.002 expected, 1.007 at worst, 0.895 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.002 expected, 1.006 at worst, 0.896 of the fallback's time at worst
+                        // and 12 more
+                        Ok(99)
                     } else {
-                        // 5 inputs
-                        // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.004 expected, 1.016 at worst, 0.882 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.008 expected, 1.016 at worst, 0.896 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.015 expected, 1.020 at worst, 0.900 of the fallback's time at worst
-                        // and 28 more
-                        Ok(&LEAVES[100])
+                        // 3 inputs
+                        // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.000 expected, 1.001 at worst, 0.948 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.003 expected, 1.005 at worst, 0.952 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.002 expected, 1.004 at worst, 0.951 of the fallback's time at worst
+                        // and 11 more
+                        Ok(100)
                     }
-                } else if ctz_columns <= 5.5 {
-                    // 6 inputs
-                    // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.001 expected, 1.003 at worst, 0.749 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.009 expected, 1.012 at worst, 0.750 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.009 expected, 1.011 at worst, 0.751 of the fallback's time at worst
-                    // and 29 more
-                    Ok(&LEAVES[103])
-                } else {
-                    // 4 inputs
-                    // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.002 expected, 1.006 at worst, 0.734 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.004 expected, 1.010 at worst, 0.741 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=512_width=2: slowdown 1.006 expected, 1.010 at worst, 0.738 of the fallback's time at worst
-                    // and 29 more
-                    Ok(&LEAVES[104])
-                }
-            } else if columns <= 16484.0 {
-                let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                if rows_times_columns <= 41072160.0 {
-                    if ctz_columns <= 6.5 {
-                        // 47 inputs
-                        // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.004 expected, 1.037 at worst, 0.884 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.009 expected, 1.049 at worst, 0.888 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.013 expected, 1.082 at worst, 0.887 of the fallback's time at worst
-                        // and 34 more
-                        Ok(&LEAVES[105])
-                    } else {
-                        // 29 inputs
-                        // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.006 expected, 1.035 at worst, 0.870 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.009 expected, 1.034 at worst, 0.870 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
-                        // and 34 more
-                        Ok(&LEAVES[106])
-                    }
-                } else if columns <= 11628.0 {
-                    // 10 inputs
-                    // type=cuda_persistent=registers_threads=1024_width=4: slowdown 1.000 expected, 1.002 at worst, 0.692 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=1024_width=2: slowdown 1.003 expected, 1.009 at worst, 0.694 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.010 expected, 1.015 at worst, 0.702 of the fallback's time at worst
-                    // and 30 more
-                    Ok(&LEAVES[107])
-                } else {
-                    // 14 inputs
-                    // type=cuda_persistent=registers_threads=1024_width=4: slowdown 1.000 expected, 1.002 at worst, 0.670 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.001 expected, 1.004 at worst, 0.670 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=1024_width=2: slowdown 1.004 expected, 1.009 at worst, 0.672 of the fallback's time at worst
-                    // and 33 more
-                    Ok(&LEAVES[108])
-                }
-            } else {
-                let rows = number(row.rows, 0)?;
-                if rows <= 24.5 {
-                    // 2 inputs
-                    // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
-                    // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.014 expected, 1.015 at worst, 0.658 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
-                    // and 36 more
-                    Ok(&LEAVES[109])
-                } else if rows <= 190.0 {
-                    // 2 inputs
-                    // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.000 expected, 1.000 at worst, 0.780 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=512_width=2: slowdown 1.001 expected, 1.002 at worst, 0.781 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
-                    // and 34 more
-                    Ok(&LEAVES[110])
-                } else {
-                    // 1 input
-                    // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.000 expected, 1.000 at worst, 0.766 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
-                    // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
-                    // and 34 more
-                    Ok(&LEAVES[111])
                 }
             }
         }
-    } else if columns <= 32135.5 {
-        let rows = number(row.rows, 0)?;
-        if rows <= 31.0 {
+    } else if columns <= 24770.5 {
+        if columns <= 8183.5 {
             let ctz_columns = needed(features::ctz_columns(row), 5)?;
             if ctz_columns <= 1.5 {
-                let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                if rows_times_columns <= 571904.0 {
-                    if columns <= 23791.5 {
-                        // 4 inputs
-                        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.651 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown unknown expected, unknown at worst
-                        // and 37 more
-                        Ok(&LEAVES[113])
-                    } else if ctz_columns <= 0.5 {
-                        if columns <= 28346.0 {
-                            // 3 inputs
-                            // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.524 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown unknown expected, unknown at worst
-                            // and 37 more
-                            Ok(&LEAVES[115])
+                if ctz_columns <= 0.5 {
+                    let rows = number(row.rows().float(), 0)?;
+                    if rows <= 158.5 {
+                        let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
+                        if rows_times_columns <= 100224.0 {
+                            if columns <= 2024.0 {
+                                // 3 inputs
+                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.004 expected, 1.011 at worst, 0.955 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                                // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                                // and 11 more
+                                Ok(101)
+                            } else {
+                                // 20 inputs
+                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.002 expected, 1.010 at worst, 0.934 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                                // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                                // and 14 more
+                                Ok(102)
+                            }
+                        } else if rows_times_columns <= 272705.5 {
+                            // 7 inputs
+                            // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.003 expected, 1.015 at worst, 0.904 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.006 expected, 1.025 at worst, 0.907 of the fallback's time at worst
+                            // and 15 more
+                            Ok(103)
                         } else {
-                            // 3 inputs
-                            // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.458 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown unknown expected, unknown at worst
-                            // and 37 more
-                            Ok(&LEAVES[116])
+                            // 6 inputs
+                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.001 expected, 1.006 at worst, 0.888 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                            // and 15 more
+                            Ok(104)
                         }
                     } else {
+                        let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
+                        if rows_times_columns <= 101263498.5 {
+                            if rows <= 6392.0 {
+                                // 22 inputs
+                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.002 expected, 1.025 at worst, 0.931 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                                // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                                // and 13 more
+                                Ok(106)
+                            } else {
+                                // 11 inputs
+                                // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                                // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                                // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
+                                // and 12 more
+                                Ok(107)
+                            }
+                        } else {
+                            // 8 inputs
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.002 expected, 1.012 at worst, 0.971 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                            // and 8 more
+                            Ok(105)
+                        }
+                    }
+                } else {
+                    let rows = number(row.rows().float(), 0)?;
+                    if rows <= 47.5 {
+                        if columns <= 4900.0 {
+                            let ctz_rows = needed(features::ctz_rows(row), 4)?;
+                            if ctz_rows <= 0.5 {
+                                // 3 inputs
+                                // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.003 expected, 1.008 at worst, 0.942 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.002 expected, 1.005 at worst, 0.944 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.005 expected, 1.008 at worst, 0.947 of the fallback's time at worst
+                                // and 13 more
+                                Ok(109)
+                            } else {
+                                // 8 inputs
+                                // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.002 expected, 1.011 at worst, 0.886 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.006 expected, 1.014 at worst, 0.894 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.006 expected, 1.019 at worst, 0.894 of the fallback's time at worst
+                                // and 16 more
+                                Ok(110)
+                            }
+                        } else {
+                            // 2 inputs
+                            // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.005 expected, 1.009 at worst, 0.822 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.010 expected, 1.014 at worst, 0.822 of the fallback's time at worst
+                            // and 17 more
+                            Ok(108)
+                        }
+                    } else if columns <= 2366.0 {
                         // 5 inputs
-                        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.531 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown unknown expected, unknown at worst
-                        // and 37 more
-                        Ok(&LEAVES[114])
-                    }
-                } else {
-                    // 3 inputs
-                    // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.009 expected, 1.027 at worst, 0.662 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                    // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown unknown expected, unknown at worst
-                    // and 37 more
-                    Ok(&LEAVES[112])
-                }
-            } else if columns <= 23684.0 {
-                if rows <= 19.5 {
-                    if rows <= 12.5 {
-                        if columns <= 18592.0 {
-                            // 5 inputs
-                            // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.642 of the fallback's time at worst
-                            // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.015 expected, 1.022 at worst, 0.652 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                            // and 37 more
-                            Ok(&LEAVES[119])
+                        // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.004 expected, 1.010 at worst, 0.967 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
+                        // and 10 more
+                        Ok(111)
+                    } else {
+                        let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
+                        if rows_times_columns <= 51976360.0 {
+                            // 16 inputs
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.002 expected, 1.010 at worst, 0.927 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.010 expected, 1.024 at worst, 0.937 of the fallback's time at worst
+                            // and 12 more
+                            Ok(112)
                         } else {
                             // 5 inputs
-                            // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.614 of the fallback's time at worst
-                            // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.014 expected, 1.028 at worst, 0.616 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                            // and 37 more
-                            Ok(&LEAVES[120])
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.005 expected, 1.018 at worst, 0.947 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.011 expected, 1.028 at worst, 0.957 of the fallback's time at worst
+                            // and 13 more
+                            Ok(113)
+                        }
+                    }
+                }
+            } else if columns <= 3984.5 {
+                let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
+                if rows_times_columns <= 3458489.0 {
+                    if columns <= 3106.5 {
+                        if columns <= 2072.0 {
+                            // 6 inputs
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.000 expected, 1.003 at worst, 0.948 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.004 expected, 1.019 at worst, 0.964 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.005 expected, 1.013 at worst, 0.959 of the fallback's time at worst
+                            // and 13 more
+                            Ok(114)
+                        } else {
+                            // 36 inputs
+                            // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.005 expected, 1.030 at worst, 0.939 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.005 expected, 1.023 at worst, 0.949 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.010 expected, 1.028 at worst, 0.945 of the fallback's time at worst
+                            // and 14 more
+                            Ok(115)
                         }
                     } else {
-                        // 6 inputs
-                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.004 expected, 1.012 at worst, 0.659 of the fallback's time at worst
-                        // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.003 expected, 1.017 at worst, 0.657 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                        // and 37 more
-                        Ok(&LEAVES[118])
+                        let rows = number(row.rows().float(), 0)?;
+                        if rows <= 163.5 {
+                            // 16 inputs
+                            // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.003 expected, 1.019 at worst, 0.908 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.004 expected, 1.020 at worst, 0.902 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.005 expected, 1.014 at worst, 0.898 of the fallback's time at worst
+                            // and 22 more
+                            Ok(116)
+                        } else {
+                            // 7 inputs
+                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.002 expected, 1.012 at worst, 0.937 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.007 expected, 1.021 at worst, 0.930 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.008 expected, 1.025 at worst, 0.932 of the fallback's time at worst
+                            // and 12 more
+                            Ok(117)
+                        }
                     }
+                } else if columns <= 2060.0 {
+                    // 4 inputs
+                    // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.004 expected, 1.008 at worst, 0.992 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.005 expected, 1.009 at worst, 0.993 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.010 expected, 1.013 at worst, 0.998 of the fallback's time at worst
+                    // and 7 more
+                    Ok(118)
+                } else if columns <= 2913.5 {
+                    // 21 inputs
+                    // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.002 expected, 1.014 at worst, 0.954 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.005 expected, 1.029 at worst, 0.956 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.008 expected, 1.045 at worst, 0.954 of the fallback's time at worst
+                    // and 8 more
+                    Ok(119)
                 } else {
-                    // 3 inputs
-                    // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.008 expected, 1.023 at worst, 0.685 of the fallback's time at worst
-                    // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.022 expected, 1.034 at worst, 0.692 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                    // and 37 more
-                    Ok(&LEAVES[117])
-                }
-            } else if columns <= 29188.0 {
-                let ctz_rows = needed(features::ctz_rows(row), 4)?;
-                if ctz_rows <= 0.5 {
-                    if columns <= 26256.0 {
-                        // 3 inputs
-                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.529 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                        // and 37 more
-                        Ok(&LEAVES[123])
-                    } else {
-                        // 3 inputs
-                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.507 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                        // and 37 more
-                        Ok(&LEAVES[124])
-                    }
-                } else {
-                    // 3 inputs
-                    // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.518 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                    // and 37 more
-                    Ok(&LEAVES[122])
+                    // 23 inputs
+                    // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.006 expected, 1.020 at worst, 0.987 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.008 expected, 1.027 at worst, 0.978 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.010 expected, 1.031 at worst, 0.983 of the fallback's time at worst
+                    // and 9 more
+                    Ok(120)
                 }
             } else {
-                // 5 inputs
-                // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.465 of the fallback's time at worst
-                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                // and 37 more
-                Ok(&LEAVES[121])
-            }
-        } else {
-            let ctz_columns = needed(features::ctz_columns(row), 5)?;
-            if ctz_columns <= 1.5 {
-                let ctz_rows = needed(features::ctz_rows(row), 4)?;
-                if ctz_rows <= 0.5 {
-                    if rows <= 80.5 {
-                        // 1 input
-                        // type=cuda_persistent=registers_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.724 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=512_width=4: slowdown unknown expected, unknown at worst
-                        // type=cuda_persistent=registers_threads=512_width=2: slowdown unknown expected, unknown at worst
-                        // and 35 more
-                        Ok(&LEAVES[125])
-                    } else if rows <= 340.0 {
-                        // 2 inputs
-                        // type=cuda_persistent=registers_threads=512_width=4: slowdown unknown expected, unknown at worst
-                        // type=cuda_persistent=registers_threads=512_width=2: slowdown unknown expected, unknown at worst
-                        // type=cuda_persistent=registers_threads=512_width=1: slowdown 1.027 expected, 1.055 at worst, 0.783 of the fallback's time at worst
-                        // and 35 more
-                        Ok(&LEAVES[126])
-                    } else if columns <= 19417.0 {
-                        // 2 inputs
-                        // type=cuda_persistent=registers_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.682 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=512_width=4: slowdown unknown expected, unknown at worst
-                        // type=cuda_persistent=registers_threads=512_width=2: slowdown unknown expected, unknown at worst
-                        // and 36 more
-                        Ok(&LEAVES[127])
+                let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
+                if rows_times_columns <= 2949888.0 {
+                    if rows_times_columns <= 495328.0 {
+                        let rows = number(row.rows().float(), 0)?;
+                        if rows <= 11.0 {
+                            // 24 inputs
+                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.003 expected, 1.017 at worst, 0.834 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.006 expected, 1.022 at worst, 0.838 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.011 expected, 1.033 at worst, 0.843 of the fallback's time at worst
+                            // and 31 more
+                            Ok(121)
+                        } else {
+                            // 24 inputs
+                            // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.004 expected, 1.026 at worst, 0.880 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.007 expected, 1.027 at worst, 0.884 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.008 expected, 1.023 at worst, 0.882 of the fallback's time at worst
+                            // and 27 more
+                            Ok(122)
+                        }
+                    } else {
+                        let rows = number(row.rows().float(), 0)?;
+                        if rows <= 112.5 {
+                            // 5 inputs
+                            // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.007 expected, 1.019 at worst, 0.875 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.003 expected, 1.015 at worst, 0.888 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.012 expected, 1.019 at worst, 0.888 of the fallback's time at worst
+                            // and 23 more
+                            Ok(123)
+                        } else {
+                            // 9 inputs
+                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.002 expected, 1.010 at worst, 0.906 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.007 expected, 1.022 at worst, 0.907 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.009 expected, 1.018 at worst, 0.913 of the fallback's time at worst
+                            // and 16 more
+                            Ok(124)
+                        }
+                    }
+                } else {
+                    let rows = number(row.rows().float(), 0)?;
+                    if rows <= 7053.0 {
+                        if ctz_columns <= 5.5 {
+                            // 15 inputs
+                            // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.001 expected, 1.005 at worst, 0.899 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.007 expected, 1.020 at worst, 0.897 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
+                            // and 14 more
+                            Ok(125)
+                        } else {
+                            // 14 inputs
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.003 expected, 1.022 at worst, 0.897 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.008 expected, 1.030 at worst, 0.904 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.010 expected, 1.027 at worst, 0.900 of the fallback's time at worst
+                            // and 14 more
+                            Ok(126)
+                        }
+                    } else if columns <= 6567.5 {
+                        // 15 inputs
+                        // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.002 expected, 1.007 at worst, 0.939 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.006 expected, 1.016 at worst, 0.946 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=512_width=2: slowdown 1.006 expected, 1.015 at worst, 0.947 of the fallback's time at worst
+                        // and 11 more
+                        Ok(127)
                     } else {
                         // 7 inputs
-                        // type=cuda_persistent=registers_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.622 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=512_width=4: slowdown unknown expected, unknown at worst
-                        // type=cuda_persistent=registers_threads=512_width=2: slowdown 1.009 expected, 1.009 at worst, 0.494 of the fallback's time at worst
-                        // and 37 more
-                        Ok(&LEAVES[128])
+                        // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.000 expected, 1.003 at worst, 0.827 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.008 expected, 1.011 at worst, 0.835 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=512_width=2: slowdown 1.010 expected, 1.014 at worst, 0.839 of the fallback's time at worst
+                        // and 22 more
+                        Ok(128)
                     }
-                } else if ctz_rows <= 7.5 {
-                    // 13 inputs
-                    // type=cuda_persistent=registers_threads=512_width=2: slowdown 1.002 expected, 1.009 at worst, 0.777 of the fallback's time at worst
+                }
+            }
+        } else {
+            let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
+            if rows_times_columns <= 14518.0 {
+                let ctz_columns = needed(features::ctz_columns(row), 5)?;
+                if ctz_columns <= 0.5 {
+                    // 1 input
+                    // type=cuda_persistent=registers_threads=512_width=2: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
                     // type=cuda_persistent=registers_threads=512_width=4: slowdown unknown expected, unknown at worst
-                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                    // and 36 more
-                    Ok(&LEAVES[129])
+                    // and 33 more
+                    Ok(129)
                 } else {
-                    // 4 inputs
-                    // type=cuda_persistent=registers_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.696 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=512_width=4: slowdown unknown expected, unknown at worst
-                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                    // and 35 more
-                    Ok(&LEAVES[130])
-                }
-            } else if rows <= 241.5 {
-                if rows <= 53.0 {
-                    // 5 inputs
-                    // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.001 expected, 1.004 at worst, 0.677 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=512_width=2: slowdown 1.007 expected, 1.016 at worst, 0.680 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                    // and 36 more
-                    Ok(&LEAVES[131])
-                } else if rows <= 134.0 {
-                    if columns <= 26626.0 {
-                        // 8 inputs
-                        // type=cuda_looped=2_threads=1024_width=4: slowdown 1.001 expected, 1.004 at worst, 0.791 of the fallback's time at worst
-                        // type=cuda_looped=2_threads=512_width=4: slowdown 1.012 expected, 1.031 at worst, 0.788 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                        // and 34 more
-                        Ok(&LEAVES[133])
-                    } else {
-                        // 4 inputs
-                        // type=cuda_looped=2_threads=1024_width=4: slowdown 1.009 expected, 1.014 at worst, 0.727 of the fallback's time at worst
-                        // type=cuda_looped=4_threads=1024_width=4: slowdown 1.001 expected, 1.002 at worst, 0.728 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                        // and 36 more
-                        Ok(&LEAVES[134])
-                    }
-                } else {
-                    // 6 inputs
-                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown unknown expected, unknown at worst
-                    // and 36 more
-                    Ok(&LEAVES[132])
-                }
-            } else if columns <= 20502.0 {
-                if rows <= 4946.0 {
-                    if columns <= 18384.0 {
-                        // 5 inputs
-                        // type=cuda_persistent=registers_threads=1024_width=4: slowdown 1.003 expected, 1.011 at worst, 0.648 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.005 expected, 1.014 at worst, 0.649 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=1024_width=2: slowdown 1.007 expected, 1.023 at worst, 0.652 of the fallback's time at worst
-                        // and 34 more
-                        Ok(&LEAVES[136])
-                    } else {
-                        // 4 inputs
-                        // type=cuda_persistent=registers_threads=1024_width=4: slowdown 1.001 expected, 1.004 at worst, 0.675 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.003 expected, 1.008 at worst, 0.673 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=1024_width=2: slowdown 1.009 expected, 1.012 at worst, 0.676 of the fallback's time at worst
-                        // and 34 more
-                        Ok(&LEAVES[137])
-                    }
-                } else {
-                    // 4 inputs
-                    // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.001 expected, 1.003 at worst, 0.651 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=1024_width=4: slowdown 1.001 expected, 1.002 at worst, 0.652 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=1024_width=2: slowdown 1.004 expected, 1.011 at worst, 0.653 of the fallback's time at worst
-                    // and 35 more
-                    Ok(&LEAVES[135])
-                }
-            } else if columns <= 25554.0 {
-                if rows <= 1488.5 {
                     // 8 inputs
-                    // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.002 expected, 1.009 at worst, 0.651 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=512_width=2: slowdown 1.009 expected, 1.025 at worst, 0.653 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                    // and 35 more
-                    Ok(&LEAVES[138])
-                } else {
-                    // 10 inputs
-                    // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.002 expected, 1.018 at worst, 0.642 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=512_width=2: slowdown 1.014 expected, 1.028 at worst, 0.648 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                    // and 36 more
-                    Ok(&LEAVES[139])
+                    // type=cuda_persistent=registers_threads=512_width=2: slowdown 1.003 expected, 1.026 at worst, 0.747 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.009 expected, 1.026 at worst, 0.747 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.011 expected, 1.037 at worst, 0.756 of the fallback's time at worst
+                    // and 34 more
+                    Ok(130)
                 }
-            } else if rows <= 582.5 {
-                // 3 inputs
-                // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.018 expected, 1.045 at worst, 0.667 of the fallback's time at worst
-                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                // type=cuda_persistent=registers_threads=512_width=2: slowdown 1.017 expected, 1.041 at worst, 0.660 of the fallback's time at worst
-                // and 36 more
-                Ok(&LEAVES[140])
+            } else if columns <= 16292.0 {
+                if rows_times_columns <= 33006708.0 {
+                    let rows = number(row.rows().float(), 0)?;
+                    if rows <= 177.5 {
+                        if rows <= 30.0 {
+                            // 44 inputs
+                            // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.005 expected, 1.025 at worst, 0.793 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.007 expected, 1.035 at worst, 0.793 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.009 expected, 1.038 at worst, 0.809 of the fallback's time at worst
+                            // and 34 more
+                            Ok(131)
+                        } else {
+                            // 30 inputs
+                            // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.004 expected, 1.017 at worst, 0.884 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.007 expected, 1.024 at worst, 0.888 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.011 expected, 1.048 at worst, 0.887 of the fallback's time at worst
+                            // and 28 more
+                            Ok(132)
+                        }
+                    } else {
+                        let ctz_columns = needed(features::ctz_columns(row), 5)?;
+                        if ctz_columns <= 3.5 {
+                            // 16 inputs
+                            // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.002 expected, 1.011 at worst, 0.856 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.007 expected, 1.021 at worst, 0.860 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
+                            // and 25 more
+                            Ok(133)
+                        } else {
+                            // 21 inputs
+                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.004 expected, 1.015 at worst, 0.870 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.010 expected, 1.034 at worst, 0.870 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
+                            // and 26 more
+                            Ok(134)
+                        }
+                    }
+                } else if columns <= 12628.5 {
+                    if rows_times_columns <= 52187732.0 {
+                        // 5 inputs
+                        // type=cuda_persistent=registers_threads=1024_width=4: slowdown 1.003 expected, 1.007 at worst, 0.716 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.001 expected, 1.003 at worst, 0.711 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=1024_width=2: slowdown 1.007 expected, 1.013 at worst, 0.712 of the fallback's time at worst
+                        // and 30 more
+                        Ok(135)
+                    } else {
+                        // 19 inputs
+                        // type=cuda_persistent=registers_threads=1024_width=4: slowdown 1.001 expected, 1.006 at worst, 0.708 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=1024_width=2: slowdown 1.002 expected, 1.009 at worst, 0.704 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.009 expected, 1.015 at worst, 0.703 of the fallback's time at worst
+                        // and 30 more
+                        Ok(136)
+                    }
+                } else if columns <= 13725.5 {
+                    // 3 inputs
+                    // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.000 expected, 1.000 at worst, 0.651 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=1024_width=4: slowdown 1.006 expected, 1.011 at worst, 0.658 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=1024_width=2: slowdown 1.008 expected, 1.009 at worst, 0.656 of the fallback's time at worst
+                    // and 34 more
+                    Ok(137)
+                } else {
+                    // 12 inputs
+                    // type=cuda_persistent=registers_threads=1024_width=4: slowdown 1.001 expected, 1.002 at worst, 0.663 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.001 expected, 1.004 at worst, 0.662 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=1024_width=2: slowdown 1.003 expected, 1.006 at worst, 0.663 of the fallback's time at worst
+                    // and 35 more
+                    Ok(138)
+                }
             } else {
-                // 11 inputs
-                // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.001 expected, 1.006 at worst, 0.687 of the fallback's time at worst
-                // type=cuda_persistent=registers_threads=1024_width=4: slowdown 1.005 expected, 1.021 at worst, 0.689 of the fallback's time at worst
-                // type=cuda_persistent=registers_threads=512_width=2: slowdown 1.012 expected, 1.037 at worst, 0.687 of the fallback's time at worst
-                // and 37 more
-                Ok(&LEAVES[141])
+                let rows = number(row.rows().float(), 0)?;
+                if rows <= 31.0 {
+                    if rows <= 14.5 {
+                        if columns <= 18544.0 {
+                            // 9 inputs
+                            // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.648 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.012 expected, 1.022 at worst, 0.653 of the fallback's time at worst
+                            // and 37 more
+                            Ok(139)
+                        } else {
+                            // 9 inputs
+                            // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.614 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
+                            // and 37 more
+                            Ok(140)
+                        }
+                    } else {
+                        let ctz_rows = needed(features::ctz_rows(row), 4)?;
+                        if ctz_rows <= 0.5 {
+                            // 5 inputs
+                            // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.006 expected, 1.023 at worst, 0.685 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
+                            // and 37 more
+                            Ok(141)
+                        } else {
+                            // 5 inputs
+                            // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.004 expected, 1.017 at worst, 0.636 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.007 expected, 1.012 at worst, 0.644 of the fallback's time at worst
+                            // and 37 more
+                            Ok(142)
+                        }
+                    }
+                } else if rows <= 190.5 {
+                    if rows <= 53.5 {
+                        // 6 inputs
+                        // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.001 expected, 1.004 at worst, 0.677 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.000 expected, 1.000 at worst, 0.741 of the fallback's time at worst
+                        // and 34 more
+                        Ok(143)
+                    } else {
+                        // 16 inputs
+                        // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.009 expected, 1.030 at worst, 0.812 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=256_width=1: slowdown unknown expected, unknown at worst
+                        // and 30 more
+                        Ok(144)
+                    }
+                } else if rows <= 296.5 {
+                    // 3 inputs
+                    // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.000 expected, 1.000 at worst, 0.766 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=512_width=2: slowdown 1.015 expected, 1.034 at worst, 0.792 of the fallback's time at worst
+                    // and 34 more
+                    Ok(145)
+                } else {
+                    // 44 inputs
+                    // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.002 expected, 1.014 at worst, 0.664 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.005 expected, 1.005 at worst, 0.625 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=512_width=2: slowdown 1.011 expected, 1.028 at worst, 0.672 of the fallback's time at worst
+                    // and 34 more
+                    Ok(146)
+                }
             }
         }
     } else {
         let ctz_columns = needed(features::ctz_columns(row), 5)?;
         if ctz_columns <= 0.5 {
-            if columns <= 51105.0 {
-                let rows = number(row.rows, 0)?;
-                if rows <= 56.5 {
-                    if rows <= 14.0 {
-                        if rows <= 6.5 {
-                            // 2 inputs
-                            // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.379 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                            // and 37 more
-                            Ok(&LEAVES[143])
-                        } else {
-                            // 3 inputs
-                            // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.420 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                            // and 37 more
-                            Ok(&LEAVES[144])
-                        }
-                    } else {
-                        // 2 inputs
-                        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.550 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+            if columns <= 50355.5 {
+                let rows = number(row.rows().float(), 0)?;
+                if rows <= 53.5 {
+                    if rows <= 24.5 {
+                        // 11 inputs
+                        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.524 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                         // and 37 more
-                        Ok(&LEAVES[142])
+                        Ok(147)
+                    } else {
+                        // 3 inputs
+                        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.661 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                        // and 37 more
+                        Ok(148)
                     }
+                } else if columns <= 33856.5 {
+                    // 6 inputs
+                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
+                    // and 34 more
+                    Ok(149)
                 } else if rows <= 312.5 {
                     // 4 inputs
-                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
                     // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
                     // and 34 more
-                    Ok(&LEAVES[145])
-                } else {
-                    // 5 inputs
-                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                    Ok(150)
+                } else if columns <= 39669.5 {
+                    // 3 inputs
                     // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
                     // and 32 more
-                    Ok(&LEAVES[146])
+                    Ok(151)
+                } else {
+                    // 1 input
+                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
+                    // and 33 more
+                    Ok(152)
                 }
             } else {
                 let ctz_rows = needed(features::ctz_rows(row), 4)?;
                 if ctz_rows <= 6.5 {
-                    if columns <= 58803.0 {
-                        let rows = number(row.rows, 0)?;
+                    if columns <= 58146.0 {
+                        let rows = number(row.rows().float(), 0)?;
                         if rows <= 29.0 {
                             // 3 inputs
                             // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.329 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
                             // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                             // and 37 more
-                            Ok(&LEAVES[148])
+                            Ok(154)
                         } else {
                             // 3 inputs
                             // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.691 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
                             // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                             // and 37 more
-                            Ok(&LEAVES[149])
+                            Ok(155)
                         }
                     } else {
-                        let rows = number(row.rows, 0)?;
-                        if rows <= 41.5 {
+                        let rows = number(row.rows().float(), 0)?;
+                        if rows <= 41.0 {
                             // 33 inputs
                             // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.315 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
                             // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                            // and 39 more
-                            Ok(&LEAVES[150])
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                            // and 38 more
+                            Ok(156)
                         } else {
                             // 21 inputs
                             // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.765 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
                             // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                             // and 37 more
-                            Ok(&LEAVES[151])
+                            Ok(157)
                         }
                     }
                 } else {
                     // 3 inputs
                     // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.702 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
                     // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                     // and 37 more
-                    Ok(&LEAVES[147])
+                    Ok(153)
                 }
             }
         } else if columns <= 129472.0 {
-            if columns <= 48259.0 {
-                let rows = number(row.rows, 0)?;
-                if rows <= 124.0 {
-                    if rows <= 13.0 {
-                        if rows <= 7.0 {
-                            // 10 inputs
-                            // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.415 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+            if columns <= 48691.5 {
+                let rows = number(row.rows().float(), 0)?;
+                if rows <= 53.5 {
+                    if rows <= 12.0 {
+                        if columns <= 27790.5 {
+                            // 6 inputs
+                            // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.518 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                             // and 37 more
-                            Ok(&LEAVES[153])
+                            Ok(158)
                         } else {
-                            // 3 inputs
-                            // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.441 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                            // 22 inputs
+                            // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.465 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                             // and 37 more
-                            Ok(&LEAVES[154])
+                            Ok(159)
                         }
-                    } else {
-                        // 14 inputs
-                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.014 expected, 1.143 at worst, 0.640 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                    } else if rows <= 21.0 {
+                        // 7 inputs
+                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.496 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                         // and 37 more
-                        Ok(&LEAVES[152])
+                        Ok(160)
+                    } else {
+                        // 10 inputs
+                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.002 at worst, 0.623 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                        // and 37 more
+                        Ok(161)
+                    }
+                } else if columns <= 36658.0 {
+                    if rows <= 255.5 {
+                        // 12 inputs
+                        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
+                        // and 36 more
+                        Ok(162)
+                    } else {
+                        // 22 inputs
+                        // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.003 expected, 1.018 at worst, 0.687 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                        // and 36 more
+                        Ok(163)
                     }
                 } else if rows <= 203.0 {
-                    // 2 inputs
-                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                    // 3 inputs
                     // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
                     // and 36 more
-                    Ok(&LEAVES[155])
-                } else if rows <= 1035.5 {
-                    // 9 inputs
-                    // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.720 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                    // and 36 more
-                    Ok(&LEAVES[156])
+                    Ok(164)
                 } else {
-                    // 14 inputs
-                    // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.003 expected, 1.015 at worst, 0.695 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                    // 18 inputs
+                    // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.003 expected, 1.015 at worst, 0.720 of the fallback's time at worst
                     // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                    // and 38 more
-                    Ok(&LEAVES[157])
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                    // and 36 more
+                    Ok(165)
                 }
             } else {
-                let rows = number(row.rows, 0)?;
-                if rows <= 124.0 {
+                let rows = number(row.rows().float(), 0)?;
+                if rows <= 123.5 {
                     if columns <= 65936.0 {
                         if rows <= 13.5 {
-                            // 19 inputs
-                            // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.307 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                            // 18 inputs
+                            // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.284 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                             // and 37 more
-                            Ok(&LEAVES[158])
+                            Ok(166)
                         } else {
                             // 8 inputs
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.019 expected, 1.061 at worst, 0.426 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
                             // and 37 more
-                            Ok(&LEAVES[159])
+                            Ok(167)
                         }
-                    } else if rows <= 61.5 {
-                        // 44 inputs
-                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.303 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                    } else if rows <= 15.0 {
+                        // 25 inputs
+                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.255 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                         // and 37 more
-                        Ok(&LEAVES[160])
+                        Ok(168)
                     } else {
-                        // 7 inputs
-                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.005 expected, 1.016 at worst, 0.359 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                        // 26 inputs
+                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.002 expected, 1.016 at worst, 0.359 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                         // and 37 more
-                        Ok(&LEAVES[161])
+                        Ok(169)
                     }
-                } else if columns <= 61568.0 {
-                    if columns <= 53952.0 {
-                        // 5 inputs
-                        // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.706 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                        // and 37 more
-                        Ok(&LEAVES[163])
-                    } else {
-                        // 9 inputs
-                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.003 expected, 1.011 at worst, 0.746 of the fallback's time at worst
-                        // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.016 expected, 1.055 at worst, 0.738 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                        // and 38 more
-                        Ok(&LEAVES[164])
-                    }
-                } else {
-                    // 40 inputs
-                    // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.004 expected, 1.059 at worst, 0.792 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                } else if columns <= 54013.0 {
+                    // 5 inputs
+                    // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.706 of the fallback's time at worst
                     // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                    // and 38 more
-                    Ok(&LEAVES[162])
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                    // and 36 more
+                    Ok(170)
+                } else {
+                    let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
+                    if rows_times_columns <= 7746648.0 {
+                        // 1 input
+                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                        // and 37 more
+                        Ok(171)
+                    } else {
+                        // 48 inputs
+                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.004 expected, 1.059 at worst, 0.792 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                        // and 37 more
+                        Ok(172)
+                    }
                 }
             }
-        } else if columns <= 180682.0 {
-            let rows = number(row.rows, 0)?;
+        } else if columns <= 180667.0 {
+            let rows = number(row.rows().float(), 0)?;
             if rows <= 10.5 {
                 if rows <= 2.5 {
                     // 3 inputs
                     // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.000 expected, 1.000 at worst, 0.139 of the fallback's time at worst
-                    // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown unknown expected, unknown at worst
-                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                     // and 37 more
-                    Ok(&LEAVES[165])
+                    Ok(173)
                 } else {
                     // 5 inputs
                     // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.000 expected, 1.000 at worst, 0.146 of the fallback's time at worst
-                    // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown unknown expected, unknown at worst
-                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                     // and 37 more
-                    Ok(&LEAVES[166])
+                    Ok(174)
                 }
             } else if rows <= 60.0 {
                 if rows <= 30.0 {
                     // 4 inputs
                     // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.000 expected, 1.002 at worst, 0.200 of the fallback's time at worst
-                    // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown unknown expected, unknown at worst
-                    // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.009 expected, 1.027 at worst, 0.199 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                     // and 37 more
-                    Ok(&LEAVES[167])
+                    Ok(175)
                 } else {
                     // 4 inputs
                     // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.000 expected, 1.000 at worst, 0.251 of the fallback's time at worst
-                    // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown unknown expected, unknown at worst
-                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                     // and 37 more
-                    Ok(&LEAVES[168])
+                    Ok(176)
                 }
             } else {
                 let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                if rows_times_columns <= 11408904.0 {
+                if rows_times_columns <= 11335556.5 {
                     // 4 inputs
                     // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.000 expected, 1.000 at worst, 0.290 of the fallback's time at worst
-                    // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown unknown expected, unknown at worst
-                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                     // and 37 more
-                    Ok(&LEAVES[169])
+                    Ok(177)
                 } else {
                     // 13 inputs
                     // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.000 expected, 1.000 at worst, 0.781 of the fallback's time at worst
-                    // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.008 expected, 1.008 at worst, 0.678 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                     // and 37 more
-                    Ok(&LEAVES[170])
+                    Ok(178)
                 }
             }
         } else {
-            let rows = number(row.rows, 0)?;
-            if rows <= 90.0 {
+            let rows = number(row.rows().float(), 0)?;
+            if rows <= 89.5 {
                 if rows <= 42.5 {
-                    if columns <= 197572.0 {
-                        // 6 inputs
+                    if columns <= 194973.0 {
+                        // 5 inputs
                         // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.000 expected, 1.000 at worst, 0.226 of the fallback's time at worst
-                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown unknown expected, unknown at worst
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                         // and 37 more
-                        Ok(&LEAVES[172])
+                        Ok(180)
                     } else {
-                        // 14 inputs
+                        // 15 inputs
                         // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.000 expected, 1.000 at worst, 0.183 of the fallback's time at worst
-                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown unknown expected, unknown at worst
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                         // and 37 more
-                        Ok(&LEAVES[173])
+                        Ok(181)
                     }
                 } else {
                     // 4 inputs
                     // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.000 expected, 1.000 at worst, 0.303 of the fallback's time at worst
-                    // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown unknown expected, unknown at worst
-                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                     // and 37 more
-                    Ok(&LEAVES[171])
+                    Ok(179)
                 }
-            } else if rows <= 771.0 {
-                if columns <= 232512.0 {
-                    // 11 inputs
-                    // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.004 expected, 1.031 at worst, 0.939 of the fallback's time at worst
-                    // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown unknown expected, unknown at worst
-                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                    // and 36 more
-                    Ok(&LEAVES[175])
+            } else if rows <= 770.0 {
+                if columns <= 227664.0 {
+                    // 8 inputs
+                    // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.006 expected, 1.031 at worst, 0.939 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                    // and 37 more
+                    Ok(183)
                 } else {
-                    // 6 inputs
+                    // 9 inputs
                     // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.000 expected, 1.000 at worst, 0.851 of the fallback's time at worst
-                    // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown unknown expected, unknown at worst
-                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                     // and 36 more
-                    Ok(&LEAVES[176])
+                    Ok(184)
                 }
             } else {
                 // 3 inputs
                 // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.010 expected, 1.031 at worst, 0.983 of the fallback's time at worst
-                // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown unknown expected, unknown at worst
-                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                // and 36 more
-                Ok(&LEAVES[174])
+                // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                // and 34 more
+                Ok(182)
             }
         }
     }

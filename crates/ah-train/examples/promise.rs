@@ -68,15 +68,10 @@ fn main() {
                     Some(at) => {
                         decided += 1;
                         cost += f64::from(buffer[at].cost) / COST_ONE;
-                        let base = task
-                            .table
-                            .cell(input as usize, learned.fallback)
-                            .map_or(f64::INFINITY, |c| c.time);
-                        let time = task
-                            .table
-                            .cell(input as usize, buffer[at].choice)
-                            .map_or(f64::INFINITY, |c| c.time);
-                        over += u64::from(time.is_finite() && time > asked.limit * base);
+                        let cell = task.table.cell(input as usize, buffer[at].choice);
+                        let base = task.table.usable(input as usize, learned.fallback);
+                        let slow = cell.zip(base).is_some_and(|(c, base)| c.is_slower(base, asked.limit));
+                        over += u64::from(slow);
                     }
                 }
             }

@@ -139,16 +139,11 @@ pub fn violations(
     let mut found = Vec::new();
     let mut ranking = Vec::new();
     for &input in inputs {
-        let Some(base) = table.cell(input as usize, fallback).filter(|c| c.time.is_finite()) else {
-            continue;
-        };
+        let Some(base) = table.usable(input as usize, fallback) else { continue };
         fitted.rank(columns, targets, input, &mut ranking);
         // Only some inputs have a choice that breaks the limit at all.
-        let breaks = |at: usize| {
-            table
-                .cell(input as usize, ranking[at].choice)
-                .filter(|c| c.time.is_finite() && c.time > limit * base.time)
-        };
+        let breaks =
+            |at: usize| table.cell(input as usize, ranking[at].choice).filter(|c| c.is_slower(base, limit));
         if !(0..ranking.len()).any(|at| breaks(at).is_some()) {
             continue;
         }

@@ -92,14 +92,12 @@ pub fn metrics(table: &Table, judged: &[Judged], fallback: ChoiceId, max_slowdow
         let input = *input as usize;
         let weight = table.inputs[input].weight;
         let fallback_price = table.fallback_price(input, fallback);
-        let price = |choice: &ChoiceId| match table.cell(input, *choice) {
-            Some(cell) if cell.time.is_finite() => cell.log_slowdown,
-            _ => fallback_price,
-        };
+        let price =
+            |choice: &ChoiceId| table.usable(input, *choice).map_or(fallback_price, |c| c.log_slowdown);
         let best_of = |k: usize| ranking.iter().take(k).map(price).reduce(f64::min).unwrap_or(fallback_price);
         let slowdown = best_of(1);
         decided += weight * f64::from(u8::from(!ranking.is_empty()));
-        let comparable = table.cell(input, fallback).is_some_and(|c| c.time.is_finite());
+        let comparable = table.usable(input, fallback).is_some();
         over_limit +=
             weight * f64::from(u8::from(comparable && slowdown - fallback_price > max_slowdown.ln()));
         over_fallback += weight * (fallback_price - slowdown);

@@ -43,7 +43,7 @@ pub struct Ranking {
 }
 
 impl Fitted {
-    /// Without risks yet.
+    /// Without prices yet.
     #[must_use]
     pub fn new(trees: Vec<(Grown, Scores)>) -> Self {
         let tree = |(tree, scores)| FittedTree { tree, scores, prices: Prices::default() };

@@ -57,6 +57,36 @@ impl Grown {
         (left, left + 1)
     }
 
+    /// Adds what stands at each node to its parent's, from the leaves up; `values` holds `width` of them a node.
+    pub fn add_up<T>(&self, values: &mut [T], width: usize, add: impl Fn(&mut T, &T)) {
+        // Children stand behind their parents, so one pass from the back does.
+        for node in (1..self.nodes.len()).rev() {
+            let parent = self.nodes[node].parent as usize;
+            let (head, tail) = values.split_at_mut(node * width);
+            for (up, down) in head[parent * width..].iter_mut().zip(&tail[..width]) {
+                add(up, down);
+            }
+        }
+    }
+
+    /// The inputs that reach each node, in the order of the rows.
+    #[must_use]
+    pub fn members(&self, rows: &Rows<'_>) -> Vec<Vec<u32>> {
+        let mut members = vec![Vec::new(); self.nodes.len()];
+        members[0] = rows.inputs.to_vec();
+        // Children stand behind their parents.
+        for (id, node) in self.nodes.iter().enumerate() {
+            if let Some(split) = &node.split {
+                let codes = rows.columns.all()[split.column as usize].codes();
+                let (left, right) =
+                    members[id].iter().partition(|&&input| codes[input as usize] <= split.limit);
+                members[split.left as usize] = left;
+                members[split.right as usize] = right;
+            }
+        }
+        members
+    }
+
     /// Puts another tree in the place of the leaf `node`.
     pub fn graft(&mut self, node: u32, other: Self) {
         // All but the other's root move behind the present nodes; a root is its own parent.

@@ -3,7 +3,7 @@
 use ah_types::{ChoiceId, Leaf, Node, Ranked, Tree};
 
 use crate::fitted::{Fitted, FittedTree};
-use crate::grown::{Grown, GrownNode};
+use crate::grown::GrownNode;
 use crate::learners::Rows;
 use crate::scores::Scores;
 use crate::shortlist;
@@ -23,16 +23,13 @@ pub fn trees(
 ) -> Vec<Tree> {
     let known = Known::new(table, rows.inputs, fallback, policy, fitted.trees.len());
     let build = |fitted: &FittedTree| {
-        let mut members: Vec<Vec<u32>> = vec![Vec::new(); fitted.tree.nodes.len()];
-        for &input in rows.inputs {
-            members[fitted.tree.leaf_of(rows.columns, input) as usize].push(input);
-        }
+        let members = fitted.tree.members(rows);
         let node = |(id, node): (usize, &GrownNode)| {
             let Some(split) = &node.split else {
                 let mut ranking = known.ranking(&fitted.scores, id as u32);
                 if policy.at_least > 0 {
-                    let parents = parents_members(&fitted.tree, &members, node.parent);
-                    shortlist::spread(&mut ranking, policy.at_least, table, &members[id], &parents);
+                    let parents = &members[node.parent as usize];
+                    shortlist::spread(&mut ranking, policy.at_least, table, &members[id], parents);
                     known.include(&mut ranking);
                 }
                 let mut leaf = leaf(table, &members[id], &ranking, fallback);
@@ -47,18 +44,6 @@ pub fn trees(
         Tree { nodes: fitted.tree.nodes.iter().enumerate().map(node).collect() }
     };
     fitted.trees.iter().map(build).collect()
-}
-
-/// The inputs of the leaves below a node.
-fn parents_members(tree: &Grown, members: &[Vec<u32>], node: u32) -> Vec<u32> {
-    let (mut found, mut todo) = (Vec::new(), vec![node]);
-    while let Some(node) = todo.pop() {
-        match &tree.nodes[node as usize].split {
-            Some(split) => todo.extend([split.right, split.left]),
-            None => found.extend(&members[node as usize]),
-        }
-    }
-    found
 }
 
 /// Which choices a leaf ranks.
@@ -89,7 +74,7 @@ impl Known {
             for cell in table.cells(input as usize) {
                 measured[cell.choice.index()] = true;
             }
-            always &= table.cell(input as usize, fallback).is_some_and(|c| c.time.is_finite());
+            always &= table.usable(input as usize, fallback).is_some();
         }
         if !policy.portfolio.is_empty() {
             let kept = |id: usize| policy.portfolio.iter().any(|c| c.index() == id);
@@ -118,11 +103,7 @@ impl Known {
         let late: Vec<usize> =
             (places..ranking.len()).filter(|&i| self.policy.always.contains(&ranking[i].0)).collect();
         for (n, &from) in late.iter().enumerate().take(places) {
-            // A ranking is sorted by score: what moves up takes the score of its new neighbour.
-            let mut ranked = ranking.remove(from);
-            let to = places - late.len().min(places) + n;
-            ranked.1 = ranking.get(to).map_or(ranked.1, |r| r.1);
-            ranking.insert(to, ranked);
+            shortlist::move_up(ranking, from, places - late.len().min(places) + n);
         }
     }
 }

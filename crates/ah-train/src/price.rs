@@ -94,24 +94,17 @@ fn count(tree: &Grown, table: &Table, rows: &Rows<'_>, fallback: ChoiceId, limit
     let choices = table.choices.len();
     let mut counts = vec![Count::default(); tree.nodes.len() * choices];
     for &input in rows.inputs {
-        let Some(base) = table.cell(input as usize, fallback).filter(|c| c.time.is_finite()) else {
-            continue;
-        };
+        let Some(base) = table.usable(input as usize, fallback) else { continue };
         let leaf = tree.leaf_of(rows.columns, input) as usize;
         for cell in table.cells(input as usize).iter().filter(|c| c.time.is_finite()) {
             let count = &mut counts[leaf * choices + cell.choice.index()];
             count.inputs += 1;
-            count.slow += u32::from(cell.time > limit * base.time);
+            count.slow += u32::from(cell.is_slower(base, limit));
         }
     }
-    // Children stand behind their parents, so one pass from the back adds them up.
-    for node in (1..tree.nodes.len()).rev() {
-        let parent = tree.nodes[node].parent as usize;
-        let (head, tail) = counts.split_at_mut(node * choices);
-        for (up, down) in head[parent * choices..].iter_mut().zip(&tail[..choices]) {
-            up.inputs += down.inputs;
-            up.slow += down.slow;
-        }
-    }
+    tree.add_up(&mut counts, choices, |up, down| {
+        up.inputs += down.inputs;
+        up.slow += down.slow;
+    });
     counts
 }

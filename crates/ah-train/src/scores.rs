@@ -11,7 +11,7 @@ use crate::learners::Rows;
 use crate::targets::{COST_ONE, Targets};
 
 /// A choice that was never measured is taken to cost this, as if seen on five inputs.
-const PRIOR_COST: f64 = 0.7;
+pub(crate) const PRIOR_COST: f64 = 0.7;
 const PRIOR_COUNT: f64 = 5.0;
 
 /// The scores of all nodes of one tree: least is best.
@@ -38,15 +38,10 @@ impl Scores {
                 *count += weight;
             }
         }
-        // Children stand behind their parents, so one pass from the back adds them up.
-        for node in (1..tree.nodes.len()).rev() {
-            let parent = tree.nodes[node].parent as usize;
-            let (head, tail) = sums.split_at_mut(node * choices);
-            for (up, down) in head[parent * choices..].iter_mut().zip(&tail[..choices]) {
-                up.0 += down.0;
-                up.1 += down.1;
-            }
-        }
+        tree.add_up(&mut sums, choices, |up, down| {
+            up.0 += down.0;
+            up.1 += down.1;
+        });
         // What one input counts on average, so that kappa means inputs whatever the weights.
         let unit = total as f64 / rows.inputs.len().max(1) as f64;
         let mut scores = vec![0.0; sums.len()];

@@ -7,12 +7,10 @@
 
 use ah_types::ChoiceId;
 
+use crate::scores::PRIOR_COST;
 use crate::table::Table;
+use crate::targets::COST_LIMIT;
 
-/// What an input costs of which no choice so far was measured.
-const NONE_MEASURED: f64 = 0.7;
-/// An input's cost counts at most this.
-const MOST: f64 = 2.3;
 /// How many inputs' worth the mean over the parent's inputs counts in a leaf.
 const PARENT_INPUTS: f64 = 10.0;
 
@@ -29,7 +27,7 @@ pub(crate) fn spread(
     let share = PARENT_INPUTS / parents.len().max(1) as f64;
     let weighted = members.iter().map(|&i| (i, 1.0)).chain(parents.iter().map(|&i| (i, share)));
     let mut rows: Vec<(u32, f64, f64)> =
-        weighted.map(|(i, w)| (i, w * table.inputs[i as usize].weight, NONE_MEASURED)).collect();
+        weighted.map(|(i, w)| (i, w * table.inputs[i as usize].weight, PRIOR_COST)).collect();
     // Offered choices differ by input, so that further places than `places` come into play.
     let mut gains = vec![0.0; table.choices.len()];
     let mut place = 0;
@@ -38,23 +36,28 @@ pub(crate) fn spread(
             gains.fill(0.0);
             for (input, weight, cost) in &rows {
                 for cell in table.cells(*input as usize) {
-                    gains[cell.choice.index()] += weight * (cost - cell.log_slowdown.min(MOST)).max(0.0);
+                    gains[cell.choice.index()] +=
+                        weight * (cost - cell.log_slowdown.min(COST_LIMIT)).max(0.0);
                 }
             }
             let gain = |at: &usize| gains[ranking[*at].0.index()];
             // The first of equals.
             let best = (place..ranking.len()).rev().max_by(|a, b| gain(a).total_cmp(&gain(b)));
             let Some(best) = best.filter(|at| gain(at) > 0.0 || place < places) else { break };
-            // A ranking is sorted by score: what moves up takes the score of its new neighbour.
-            let (choice, score) = ranking.remove(best);
-            let score = ranking.get(place).map_or(score, |r| r.1.min(score));
-            ranking.insert(place, (choice, score));
+            move_up(ranking, best, place);
         }
         let taken = ranking[place].0;
         for (input, _, cost) in &mut rows {
             let cell = table.cell(*input as usize, taken);
-            *cost = cell.map_or(*cost, |c| cost.min(c.log_slowdown.min(MOST)));
+            *cost = cell.map_or(*cost, |c| cost.min(c.log_slowdown.min(COST_LIMIT)));
         }
         place += 1;
     }
+}
+
+/// Moves one choice up. A ranking is sorted by score: what moves up takes the score of its new neighbour.
+pub(crate) fn move_up(ranking: &mut Vec<(ChoiceId, f64)>, from: usize, to: usize) {
+    let (choice, score) = ranking.remove(from);
+    let score = ranking.get(to).map_or(score, |r| r.1.min(score));
+    ranking.insert(to, (choice, score));
 }

@@ -24,6 +24,14 @@ pub struct Cell {
     pub ties_winner: bool,
 }
 
+impl Cell {
+    /// Whether it takes more than `limit` times as long as `base`; a choice that failed does not.
+    #[must_use]
+    pub fn is_slower(&self, base: &Self, limit: f64) -> bool {
+        self.time.is_finite() && self.time > limit * base.time
+    }
+}
+
 /// One input with its measured cells.
 #[derive(Clone, Debug)]
 pub struct Input {
@@ -160,6 +168,12 @@ impl Table {
         cells.binary_search_by_key(&choice, |c| c.choice).ok().map(|i| &cells[i])
     }
 
+    /// The cell of a choice on an input, where it gave a time.
+    #[must_use]
+    pub fn usable(&self, input: usize, choice: ChoiceId) -> Option<&Cell> {
+        self.cell(input, choice).filter(|c| c.time.is_finite())
+    }
+
     /// The id of the choice of this name.
     #[must_use]
     pub fn choice_id(&self, name: &str) -> Option<ChoiceId> {
@@ -177,9 +191,9 @@ impl Table {
     /// slowest choice that has one otherwise (nothing better is known there).
     #[must_use]
     pub fn fallback_price(&self, input: usize, fallback: ChoiceId) -> f64 {
-        match self.cell(input, fallback) {
-            Some(cell) if cell.time.is_finite() => cell.log_slowdown,
-            _ => {
+        match self.usable(input, fallback) {
+            Some(cell) => cell.log_slowdown,
+            None => {
                 let finite = self.cells(input).iter().map(|c| c.log_slowdown).filter(|l| l.is_finite());
                 finite.fold(0.0, f64::max)
             }

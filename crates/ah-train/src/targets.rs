@@ -61,14 +61,10 @@ impl Targets {
     #[must_use]
     pub fn with_penalty(mut self, table: &Table, fallback: ChoiceId, limit: f64, penalty: f64) -> Self {
         for input in 0..table.inputs.len() {
-            let Some(base) = table.cell(input, fallback).filter(|c| c.time.is_finite()).map(|c| c.time)
-            else {
-                continue;
-            };
+            let Some(base) = table.usable(input, fallback) else { continue };
             let range = self.offsets[input] as usize..self.offsets[input + 1] as usize;
             for cost in &mut self.costs[range] {
-                if table.cell(input, cost.choice).is_some_and(|c| c.time.is_finite() && c.time > limit * base)
-                {
+                if table.cell(input, cost.choice).is_some_and(|c| c.is_slower(base, limit)) {
                     cost.cost = quantised(f64::from(cost.cost) / COST_ONE + penalty);
                 }
             }

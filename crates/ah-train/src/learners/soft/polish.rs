@@ -54,7 +54,7 @@ impl Sweep<'_> {
             (0..tree.nodes.len() as u32).filter(|&n| tree.nodes[n as usize].split.is_some()).collect();
         order.sort_by_key(|&n| std::cmp::Reverse(tree.nodes[n as usize].depth));
         // Splits above a node stay as they are while it is visited, so its rows do too.
-        let members = members(tree, self.rows);
+        let members = tree.members(self.rows);
         let mut changed = vec![false; tree.nodes.len()];
         // What each input costs where it goes below the node that is visited.
         let mut present = vec![0; self.rows.columns.rows()];
@@ -195,30 +195,12 @@ impl Sweep<'_> {
     }
 }
 
-/// The inputs that reach each node.
-fn members(tree: &Grown, rows: &Rows<'_>) -> Vec<Vec<u32>> {
-    let mut members = vec![Vec::new(); tree.nodes.len()];
-    members[0] = rows.inputs.to_vec();
-    // Children stand behind their parents.
-    for (id, node) in tree.nodes.iter().enumerate() {
-        if let Some(split) = &node.split {
-            let codes = rows.columns.all()[split.column as usize].codes();
-            let (left, right) = members[id].iter().partition(|&&input| codes[input as usize] <= split.limit);
-            members[split.left as usize] = left;
-            members[split.right as usize] = right;
-        }
-    }
-    members
-}
-
 /// The nodes that a further sweep may change: those above and below a changed split. A split
 /// changes which rows reach the nodes below it, and so their scores, and thereby what the nodes
 /// above it find; everything else finds what it found before.
 fn affected(tree: &Grown, changed: Vec<bool>) -> Vec<bool> {
     let (mut above, mut below) = (changed.clone(), changed);
-    for node in (1..tree.nodes.len()).rev() {
-        above[tree.nodes[node].parent as usize] |= above[node];
-    }
+    tree.add_up(&mut above, 1, |up, down| *up |= down);
     for node in 1..tree.nodes.len() {
         below[node] |= below[tree.nodes[node].parent as usize];
     }
@@ -232,9 +214,7 @@ fn without_empty(tree: &Grown, rows: &Rows<'_>, marks: &[bool]) -> (Grown, Vec<b
     for &input in rows.inputs {
         reached[tree.leaf_of(rows.columns, input) as usize] = true;
     }
-    for node in (1..tree.nodes.len()).rev() {
-        reached[tree.nodes[node].parent as usize] |= reached[node];
-    }
+    tree.add_up(&mut reached, 1, |up, down| *up |= down);
     let empty = |node: u32| !reached[node as usize];
     let (mut result, mut kept) = (Grown::leaf(), vec![marks[0]]);
     let mut todo = vec![(0_u32, 0_u32)];

@@ -10,6 +10,7 @@
 
 use ah_types::expr::Row;
 use ah_types::{FeatureKind, Features, Scalar, Test};
+use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::table::Table;
@@ -141,18 +142,13 @@ impl Columns {
             }
             by_slot.push(values);
         }
-        let mut columns = Vec::new();
-        let mut categories = vec![Vec::new(); by_slot.len()];
-        for (slot, values) in by_slot.iter().enumerate() {
-            match values {
-                Values::Numbers(values) => columns.push(numerical(slot, values, max_bins)),
-                Values::Categories(ids, names) => {
-                    let (names, encoded) = categorical(slot, ids, names);
-                    categories[slot] = names;
-                    columns.extend(encoded);
-                }
-            }
-        }
+        let ranked = |(slot, values): (usize, &Values)| match values {
+            Values::Numbers(values) => (Vec::new(), vec![numerical(slot, values, max_bins)]),
+            Values::Categories(ids, names) => categorical(slot, ids, names),
+        };
+        let ranked: Vec<_> = by_slot.par_iter().enumerate().map(ranked).collect();
+        let (categories, columns): (Vec<_>, Vec<_>) = ranked.into_iter().unzip();
+        let mut columns: Vec<Column> = columns.into_iter().flatten().collect();
         let mut seen = FxHashSet::default();
         columns.retain(|c| c.bounds.len() > 1 && seen.insert(blake3::hash(&bytes(&c.codes))));
         let mut undefined: Vec<_> = undefined.into_iter().collect();
@@ -164,7 +160,7 @@ impl Columns {
     #[must_use]
     pub fn from_numbers(values: &[Vec<f64>], max_bins: usize) -> Self {
         let rows = values.first().map_or(0, Vec::len);
-        let columns = values.iter().enumerate().map(|(slot, v)| numerical(slot, v, max_bins)).collect();
+        let columns = values.par_iter().enumerate().map(|(slot, v)| numerical(slot, v, max_bins)).collect();
         Self { columns, rows }
     }
 

@@ -49,6 +49,8 @@ pub(super) struct RowSums {
     most_square: u64,
     /// The sum of each row's least cost: no split leaves less.
     least: i32,
+    /// At least the greatest spread of the costs of a row.
+    most_spread: u32,
 }
 
 impl RowSums {
@@ -60,6 +62,7 @@ impl RowSums {
         self.squares += u128::from(square);
         self.most_square = self.most_square.max(square / u64::from(count));
         self.least += samples.least(row);
+        self.most_spread = self.most_spread.max(samples.spread(row).unsigned_abs().div_ceil(count));
     }
 }
 
@@ -79,6 +82,7 @@ impl Totals {
             squares: all.rows.squares - part.rows.squares,
             most_square: all.rows.most_square,
             least: all.rows.least - part.rows.least,
+            most_spread: all.rows.most_spread,
         };
         Self::new(lanes.collect(), all.targets, rows)
     }
@@ -125,8 +129,18 @@ impl Totals {
         // |q|²/n is convex, so |qL|²/nL grows by the row's square at most, and |qR|²/nR by at
         // most that of what remains.
         let most_per_count = (2 * self.rows.most_square) as f64 * scales.variance;
-        let most_of_cost = self.most_of_cost(scales);
-        Judge { totals: self, scales: *scales, most_of_cost, counts: 1.0 / most_per_count, lanes }
+        // The cost's gain by at most the spread of the row's costs: the least sum on the left grows by
+        // its least cost at least, that on the right falls by its greatest at most.
+        let both = most_per_count + f64::from(self.rows.most_spread) * scales.cost;
+        let (counts, counts_of_both) = (1.0 / most_per_count, 1.0 / both);
+        Judge {
+            totals: self,
+            scales: *scales,
+            most_of_cost: self.most_of_cost(scales),
+            counts,
+            counts_of_both,
+            lanes,
+        }
     }
 }
 
@@ -137,6 +151,8 @@ pub(super) struct Judge<'a, L> {
     most_of_cost: f64,
     /// So many counts must move for the variance to gain 1, at least.
     counts: f64,
+    /// The same for the whole gain.
+    counts_of_both: f64,
     lanes: L,
 }
 
@@ -163,15 +179,20 @@ impl<L: Lanes> Judge<'_, L> {
             return (None, self.wait(best, gain));
         }
         let gain = gain + f64::from(totals.cost - least(left.costs(), all_costs)) * self.scales.cost;
-        ((gain > best).then_some(gain), 0)
+        if gain > best { (Some(gain), 0) } else { (None, counts(best - gain, self.counts_of_both)) }
     }
 
-    /// How many counts must move before a split gains more than `best`, when the variance gains
-    /// `now`. Less a millionth, as these are rounded.
+    /// How many counts must move before a split gains more than `best`, when the variance gains `now`.
     #[inline(always)]
     pub(super) fn wait(&self, best: f64, now: f64) -> u64 {
-        ((best - self.most_of_cost - now) * self.counts * (1.0 - 1e-6)) as u64
+        counts(best - self.most_of_cost - now, self.counts)
     }
+}
+
+/// How many counts must move for this gain, so many of which make 1. Less a millionth, as these are rounded.
+#[inline(always)]
+fn counts(gain: f64, of_one: f64) -> u64 {
+    (gain * of_one * (1.0 - 1e-6)) as u64
 }
 
 /// The least of `part` plus the least of `all - part`.

@@ -107,7 +107,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::Preset;
-    use super::super::samples::Samples;
+    use super::super::samples::{Row, Samples};
     use super::*;
     use crate::columns::Columns;
 
@@ -115,19 +115,25 @@ mod tests {
     fn gain(soft: &Soft, samples: &Samples, left: &[u32], right: &[u32]) -> f64 {
         let all: Vec<u32> = [left, right].concat();
         let sums = |rows: &[u32]| {
-            let (mut q, mut n, mut squares) = (vec![0.0; samples.outputs], 0.0, 0.0);
-            let mut costs = vec![0.0; samples.costs];
+            let (outputs, first_cost) = (samples.layout.outputs, samples.layout.first_cost());
+            let (mut q, mut n, mut squares) = (vec![0.0; outputs], 0.0, 0.0);
+            let mut costs = vec![0.0; samples.layout.costs];
             for &row in rows {
                 let count = f64::from(samples.count(row));
                 n += count;
                 costs.iter_mut().for_each(|c| *c += f64::from(samples.common(row)));
-                for &(lane, value) in samples.row(row) {
-                    match (lane as usize).checked_sub(samples.outputs) {
-                        Some(choice) => costs[choice] += f64::from(value),
-                        None => {
+                let entries = match samples.row(row) {
+                    Row::Sparse(entries) => entries.to_vec(),
+                    Row::Dense(lanes) => (0..).zip(lanes.as_flattened().iter().copied()).collect(),
+                };
+                for (lane, value) in entries {
+                    match (lane as usize).checked_sub(first_cost) {
+                        Some(choice) if choice < costs.len() => costs[choice] += f64::from(value),
+                        None if (lane as usize) < outputs => {
                             q[lane as usize] += f64::from(value);
                             squares += f64::from(value).powi(2) / count;
                         }
+                        _ => {}
                     }
                 }
             }
@@ -188,13 +194,19 @@ mod tests {
 
     /// Features with ties, and for each input some of the choices with their log slowdowns.
     fn data() -> impl Strategy<Value = (Vec<Vec<f64>>, usize, Vec<Cells>)> {
-        (2_usize..60, 1_usize..20).prop_flat_map(|(rows, choices)| {
+        // Rows are held in two ways, by whether nearly every choice is measured.
+        let measured = prop::sample::select(vec![0.7, 0.999]);
+        (2_usize..60, 1_usize..20, measured).prop_flat_map(|(rows, choices, measured)| {
             let column = (1_u32..40)
                 .prop_flat_map(move |levels| prop::collection::vec((0..levels).prop_map(f64::from), rows));
             let cell = prop_oneof![Just(0.0), 0.0..0.1, 0.0..2.5];
-            let cells = prop::collection::vec(prop::option::weighted(0.7, cell), choices).prop_map(|cells| {
-                (0..).zip(cells).filter_map(|(c, x): (u32, Option<f64>)| Some((c, x?))).collect::<Vec<_>>()
-            });
+            let cells =
+                prop::collection::vec(prop::option::weighted(measured, cell), choices).prop_map(|cells| {
+                    (0..)
+                        .zip(cells)
+                        .filter_map(|(c, x): (u32, Option<f64>)| Some((c, x?)))
+                        .collect::<Vec<_>>()
+                });
             let input = (cells, prop_oneof![4 => Just(1_u32), 1 => 1_u32..50]);
             (prop::collection::vec(column, 1..6), Just(choices), prop::collection::vec(input, rows))
         })

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::gain::{Candidate, RowSums, Scales, Totals};
 use super::lanes::{Block, Lanes, Many, Run, Sums, add};
+use super::samples::{Layout, Row};
 use super::subtree::Fit;
 
 /// Rows that are counted for one column after the other: their sums' entries stay in the cache.
@@ -34,45 +35,28 @@ struct Bin {
 /// The sums of all columns of a node.
 pub(super) struct Histograms {
     columns: Vec<Histogram>,
-    width: Width,
-}
-
-/// The layout of a bin.
-#[derive(Clone, Copy)]
-struct Width {
-    outputs: usize,
-    costs: usize,
-}
-
-impl Width {
-    fn targets(self) -> usize {
-        self.outputs.div_ceil(8)
-    }
-
-    fn blocks(self) -> usize {
-        self.targets() + self.costs.div_ceil(8)
-    }
+    layout: Layout,
 }
 
 impl Histograms {
     /// Counts these rows.
     pub(super) fn new(fit: &Fit<'_>, rows: &[u32]) -> Self {
-        let width = Width { outputs: fit.samples.outputs, costs: fit.samples.costs };
+        let layout = fit.samples.layout;
         let empty = |column: &crate::columns::Column| Histogram {
-            lanes: vec![[0; 8]; column.levels() * width.blocks()],
+            lanes: vec![[0; 8]; column.levels() * layout.blocks()],
             bins: vec![Bin::default(); column.levels()],
         };
         let mut columns: Vec<Histogram> = fit.columns.iter().map(empty).collect();
         let group = group(rows.len(), columns.len());
         let count = |(at, group_of): (usize, &mut [Histogram])| {
-            fit.processor.run(Counting { fit, rows, width, first: at * group, histograms: group_of });
+            fit.processor.run(Counting { fit, rows, first: at * group, histograms: group_of });
         };
         if group < columns.len() {
             columns.par_chunks_mut(group).enumerate().for_each(count);
         } else {
             columns.chunks_mut(group).enumerate().for_each(count);
         }
-        Self { columns, width }
+        Self { columns, layout }
     }
 
     /// Takes another node's rows out.
@@ -103,7 +87,7 @@ impl Histograms {
                 fit,
                 totals: &totals,
                 scales: &scales,
-                width: self.width,
+                layout: self.layout,
                 column,
             })
         };
@@ -114,44 +98,29 @@ impl Histograms {
 
     fn totals(&self, fit: &Fit<'_>, rows: &[u32]) -> Option<Totals> {
         let first = self.columns.first()?;
-        let blocks = self.width.blocks();
+        let blocks = self.layout.blocks();
         let mut lanes = vec![[0; 8]; blocks];
         let mut common = 0;
         for (bin, of_bin) in first.bins.iter().zip(first.lanes.chunks_exact(blocks.max(1))) {
             add(&mut lanes, of_bin);
             common += bin.common;
         }
-        self.width.whole(&mut lanes, common);
+        whole(self.layout, &mut lanes, common);
         let (samples, mut sums) = (&fit.samples, RowSums::default());
         for &row in rows {
             sums.add(samples, row);
         }
-        Some(Totals::new(lanes, self.width.targets(), sums))
+        Some(Totals::new(lanes, self.layout.targets(), sums))
     }
 }
 
-impl Width {
-    /// Adds a row's entries to sums.
-    #[inline(always)]
-    fn add_entries(self, sums: &mut [Block], entries: &[(u32, i32)]) {
-        // The costs' lanes move, as the targets fill their last block up.
-        let (outputs, gap) = (self.outputs as u32, (self.targets() * 8 - self.outputs) as u32);
-        let sums = sums.as_flattened_mut();
-        for &(lane, value) in entries {
-            let lane = if lane < outputs { lane } else { lane + gap };
-            sums[lane as usize] += value;
-        }
-    }
-
-    /// Makes differences from what is common costs, and copies of the first of what fills the last block up.
-    #[inline(always)]
-    fn whole(self, lanes: &mut [Block], common: i32) {
-        let costs = lanes[self.targets()..].as_flattened_mut();
-        costs.iter_mut().for_each(|c| *c += common);
-        if self.costs > 0 {
-            let copied = costs[0];
-            costs[self.costs..].fill(copied);
-        }
+/// Makes differences from what is common costs, and copies of the first of what fills the last block up.
+#[inline(always)]
+fn whole(layout: Layout, lanes: &mut [Block], common: i32) {
+    let costs = lanes[layout.targets()..].as_flattened_mut();
+    costs.iter_mut().for_each(|c| *c += common);
+    if let Some(&copied) = costs.first() {
+        costs[layout.costs..].fill(copied);
     }
 }
 
@@ -159,7 +128,6 @@ impl Width {
 struct Counting<'a> {
     fit: &'a Fit<'a>,
     rows: &'a [u32],
-    width: Width,
     first: usize,
     histograms: &'a mut [Histogram],
 }
@@ -169,36 +137,27 @@ impl Run for Counting<'_> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, _: L) {
-        let (samples, blocks) = (&self.fit.samples, self.width.blocks());
-        // A block of eight lanes is added as fast as one entry.
-        let dense = samples.entries() > blocks * samples.rows();
-        let mut lanes = vec![[0; 8]; if dense { CHUNK * blocks } else { 0 }];
+        let samples = &self.fit.samples;
+        let blocks = samples.layout.blocks();
         for rows in self.rows.chunks(CHUNK) {
-            if dense {
-                lanes.fill([0; 8]);
-                for (lanes, &row) in lanes.chunks_exact_mut(blocks).zip(rows) {
-                    self.width.add_entries(lanes, samples.row(row));
-                }
-            }
             let columns = (self.first..).step_by(TOGETHER);
             for (first, histograms) in columns.zip(self.histograms.chunks_mut(TOGETHER)) {
-                for (i, &row) in rows.iter().enumerate() {
-                    let entries = samples.row(row);
+                for &row in rows {
+                    let (lanes, common) = (samples.row(row), samples.common(row));
+                    let count = if samples.unweighted { 0 } else { samples.count(row) };
                     for (histogram, &code) in histograms.iter_mut().zip(&self.fit.codes(row)[first..]) {
                         let code = usize::from(code);
                         let bin = &mut histogram.bins[code];
                         bin.rows += 1;
-                        if !samples.unweighted {
-                            bin.count += samples.count(row);
-                        }
-                        if self.width.costs > 0 {
-                            bin.common += samples.common(row);
-                        }
+                        bin.count += count;
+                        bin.common += common;
                         let sums = &mut histogram.lanes[code * blocks..][..blocks];
-                        if dense {
-                            add(sums, &lanes[i * blocks..][..blocks]);
-                        } else {
-                            self.width.add_entries(sums, entries);
+                        match lanes {
+                            Row::Dense(lanes) => add(sums, lanes),
+                            Row::Sparse(entries) => {
+                                let sums = sums.as_flattened_mut();
+                                entries.iter().for_each(|&(lane, value)| sums[lane as usize] += value);
+                            }
                         }
                     }
                 }
@@ -213,7 +172,7 @@ struct Scan<'a> {
     fit: &'a Fit<'a>,
     totals: &'a Totals,
     scales: &'a Scales,
-    width: Width,
+    layout: Layout,
     column: usize,
 }
 
@@ -222,14 +181,14 @@ impl Run for Scan<'_> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) -> Option<Candidate> {
-        let (judge, blocks) = (self.totals.judge(self.scales, lanes), self.width.blocks());
+        let (judge, blocks) = (self.totals.judge(self.scales, lanes), self.layout.blocks());
         let unweighted = self.fit.samples.unweighted;
         let all: u32 = self.histogram.bins.iter().map(|b| b.rows).sum();
         let least = self.fit.soft.min_samples_leaf.max(1) as u32;
         let above = self.fit.soft.min_gain.next_down();
         let mut best = Candidate { gain: above, column: self.column as u32, codes: (0, 0) };
         let (mut left, mut of_bin) = (vec![[0; 8]; blocks], vec![[0; 8]; blocks]);
-        let mut left = Many(&mut left, self.width.targets());
+        let mut left = Many(&mut left, self.layout.targets());
         let (mut rows, mut count) = (0, 0_u64);
         let (mut last, mut promising): (Option<u16>, _) = (None, judge.wait(above, 0.0));
         let bins = self.histogram.bins.iter().zip(self.histogram.lanes.chunks_exact(blocks.max(1)));
@@ -246,7 +205,7 @@ impl Run for Scan<'_> {
                 }
             }
             of_bin.copy_from_slice(lanes);
-            self.width.whole(&mut of_bin, bin.common);
+            whole(self.layout, &mut of_bin, bin.common);
             left.add(&of_bin);
             rows += bin.rows;
             count += u64::from(if unweighted { bin.rows } else { bin.count });
@@ -256,9 +215,13 @@ impl Run for Scan<'_> {
     }
 }
 
-/// How many columns a thread takes at a time.
+/// How many columns a thread takes at a time. Rows are read once for each group, so a thread alone
+/// takes all.
 fn group(rows: usize, columns: usize) -> usize {
-    let threads = rayon::current_num_threads();
-    let groups = if threads == 1 || rows * columns < PARALLEL { 1 } else { 4 * threads };
-    columns.div_ceil(groups).max(1)
+    let alone = rayon::current_num_threads() == 1 || rows * columns < PARALLEL;
+    if alone {
+        columns.max(1)
+    } else {
+        columns.div_ceil(rayon::current_num_threads()).next_multiple_of(TOGETHER)
+    }
 }

@@ -9,6 +9,7 @@
 //! [`samples`] makes the targets, [`gain`] judges splits, [`grow`] grows the tree (large nodes by
 //! [`histogram`], what lies below by [`subtree`]), [`polish`] polishes it.
 
+mod compact;
 mod gain;
 mod grow;
 mod histogram;

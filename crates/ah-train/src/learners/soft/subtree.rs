@@ -5,6 +5,7 @@
 
 use rayon::prelude::*;
 
+use super::compact::Compact;
 use super::gain::{Candidate, RowSums, Scales, Totals};
 use super::lanes::{Block, Few, Lanes, Many, Processor, Run, Sums, add};
 use super::samples::Samples;
@@ -170,38 +171,7 @@ impl Subtree {
         columns: Vec<u32>,
         order: Vec<u32>,
     ) -> Self {
-        let samples = &fit.samples;
-        // Only lanes that some row has an entry for.
-        let mut lane_of = vec![u32::MAX; samples.outputs + samples.costs];
-        for &row in &rows {
-            samples.row(row).iter().for_each(|&(lane, _)| lane_of[lane as usize] = 0);
-        }
-        let mut number = |from: usize, to: usize, first: usize| {
-            let mut next = first;
-            for lane in lane_of[from..to].iter_mut().filter(|l| **l == 0) {
-                *lane = next as u32;
-                next += 1;
-            }
-            next
-        };
-        let targets = number(0, samples.outputs, 0).div_ceil(8);
-        let first = targets * 8;
-        let end = number(samples.outputs, samples.outputs + samples.costs, first);
-        // A choice that no row has an entry for costs what is common: one lane for all of these.
-        let absent = end - first < samples.costs;
-        let width = (end + usize::from(absent)).div_ceil(8).max(targets);
-        let mut lanes = vec![[0; 8]; rows.len() * width];
-        for (lanes, &row) in lanes.chunks_exact_mut(width.max(1)).zip(&rows) {
-            let lanes = lanes.as_flattened_mut();
-            lanes[first..].fill(samples.common(row));
-            for &(lane, value) in samples.row(row) {
-                lanes[lane_of[lane as usize] as usize] += value;
-            }
-            if samples.costs > 0 && !absent {
-                let copied = lanes[first];
-                lanes[end..].fill(copied);
-            }
-        }
+        let Compact { width, targets, lanes } = Compact::new(&fit.samples, &rows);
         Self { id, depth, rows, columns, order, width, targets, lanes }
     }
 

@@ -7,15 +7,18 @@
 //! "Alternating optimization of decision trees", NeurIPS 2018).
 //!
 //! [`samples`] makes the targets, [`gain`] judges splits, [`grow`] grows the tree (large nodes by
-//! [`histogram`], what lies below by [`subtree`]), [`polish`] polishes it.
+//! [`histogram`], what lies below by [`subtree`], whose columns [`scan`] searches and which may
+//! [`look`] ahead), [`polish`] polishes it.
 
 mod compact;
 mod gain;
 mod grow;
 mod histogram;
 mod lanes;
+mod look;
 mod polish;
 mod samples;
+mod scan;
 mod subtree;
 
 use linfa::traits::Fit;
@@ -45,6 +48,8 @@ pub struct Soft {
     pub alpha: f64,
     /// How many of the best columns look one split ahead; 0: none.
     pub look: usize,
+    /// In so many levels above the depth limit, where no later split can make up for a greedy one.
+    pub look_levels: usize,
     /// The weight of what the children could gain.
     pub gamma: f64,
     /// Sweeps of alternating optimisation, at most.
@@ -59,10 +64,9 @@ pub struct Soft {
 pub enum Preset {
     /// One temperature, variance alone, no look-ahead.
     A,
-    /// Two temperatures, the cost's own gain beside the variance's, a look one split ahead; ten
-    /// times slower.
+    /// Two temperatures, the cost's own gain beside the variance's, a look one split ahead in all levels.
     B,
-    /// A with the cost's own gain.
+    /// A with the cost's own gain, and a look one split ahead in the last levels.
     C,
     /// Two temperatures, variance alone.
     D,
@@ -90,6 +94,7 @@ impl Soft {
             min_gain: 1e-4,
             alpha: 0.0,
             look: 0,
+            look_levels: 5,
             gamma: 0.5,
             kappa: 3.0,
             sweeps: 6,
@@ -98,8 +103,8 @@ impl Soft {
         let two = vec![(0.05, 1.0), (0.5, 0.5)];
         match preset {
             Preset::A => a,
-            Preset::B => Self { temperatures: two, alpha: 0.3, look: 8, ..a },
-            Preset::C => Self { alpha: 0.3, ..a },
+            Preset::B => Self { temperatures: two, alpha: 0.3, look: 8, look_levels: usize::MAX, ..a },
+            Preset::C => Self { alpha: 0.3, look: 8, ..a },
             Preset::D => Self { temperatures: two, ..a },
             Preset::Regression => Self { temperatures: Vec::new(), ..a },
             Preset::E => Self { temperatures: vec![(0.1, 1.0)], alpha: 0.15, ..a },

@@ -6,9 +6,11 @@
 use rayon::prelude::*;
 
 use super::compact::Compact;
-use super::gain::{Candidate, RowSums, Scales, Totals};
-use super::lanes::{Block, Few, Lanes, Many, Processor, Run, Sums, add};
+use super::gain::{Candidate, RowSums, Totals};
+use super::lanes::{Block, Processor, add};
+use super::look::Look;
 use super::samples::Samples;
+use super::scan::Scan;
 use super::{Rows, Soft};
 use crate::columns::Column;
 use crate::grown::Grown;
@@ -57,49 +59,48 @@ impl<'a> Fit<'a> {
 }
 
 /// A node's rows, columns and lanes, copied together.
-struct Subtree {
+pub(super) struct Subtree {
     /// The leaf of the tree that it grows from.
     id: u32,
     depth: usize,
-    rows: Vec<u32>,
+    pub(super) rows: Vec<u32>,
     /// Positions of the columns that are not constant.
     columns: Vec<u32>,
     /// By column: `code << 16 | row`, ascending within each node.
     order: Vec<u32>,
     /// Blocks of a row.
-    width: usize,
+    pub(super) width: usize,
     /// Of these, blocks of targets.
-    targets: usize,
+    pub(super) targets: usize,
     lanes: Vec<Block>,
 }
 
 /// A node to be split; its rows stand from `start` to `end` in the order of each column.
-struct Node {
-    id: u32,
-    start: usize,
-    end: usize,
-    depth: usize,
-    totals: Totals,
+pub(super) struct Node {
+    pub(super) id: u32,
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) depth: usize,
+    pub(super) totals: Totals,
     /// Where the columns stand that are not constant in its parent.
-    columns: (usize, usize),
+    pub(super) columns: (usize, usize),
     /// The column of its parent's split: searched first, as a good split spares the judging of others.
-    hint: u32,
+    pub(super) hint: u32,
 }
 
 /// Buffers that nodes share.
-struct Buffers {
-    goes_left: Vec<u8>,
-    order: Vec<u32>,
-    left: Vec<Block>,
-    columns: Vec<u32>,
-    candidates: Vec<Candidate>,
+pub(super) struct Buffers {
+    pub(super) goes_left: Vec<u8>,
+    pub(super) order: Vec<u32>,
+    pub(super) left: Vec<Block>,
+    pub(super) columns: Vec<u32>,
 }
 
-fn row(entry: u32) -> usize {
+pub(super) fn row(entry: u32) -> usize {
     (entry & 0xffff) as usize
 }
 
-fn code(entry: u32) -> u16 {
+pub(super) fn code(entry: u32) -> u16 {
     (entry >> 16) as u16
 }
 
@@ -177,17 +178,17 @@ impl Subtree {
 
     /// The order of the rows in a column.
     #[inline(always)]
-    fn order_of(&self, column: u32) -> &[u32] {
+    pub(super) fn order_of(&self, column: u32) -> &[u32] {
         &self.order[column as usize * self.rows.len()..][..self.rows.len()]
     }
 
     /// The lanes of the row of an entry.
     #[inline(always)]
-    fn lanes_of(&self, entry: u32) -> &[Block] {
+    pub(super) fn lanes_of(&self, entry: u32) -> &[Block] {
         &self.lanes[row(entry) * self.width..][..self.width]
     }
 
-    fn totals(&self, samples: &Samples, members: &[u32]) -> Totals {
+    pub(super) fn totals(&self, samples: &Samples, members: &[u32]) -> Totals {
         let (mut lanes, mut sums) = (vec![[0; 8]; self.width], RowSums::default());
         for &entry in members {
             add(&mut lanes, self.lanes_of(entry));
@@ -206,7 +207,6 @@ impl Subtree {
             order: vec![0; n],
             left: vec![[0; 8]; self.width],
             columns: (0..self.columns.len() as u32).collect(),
-            candidates: Vec::new(),
         };
         let totals = self.totals(&fit.samples, self.order_of(0));
         let columns = (0, self.columns.len());
@@ -274,7 +274,7 @@ impl Subtree {
     }
 
     /// Marks the rows that go left; returns where the others begin.
-    fn mark(&self, node: &Node, split: &Candidate, goes_left: &mut [u8]) -> usize {
+    pub(super) fn mark(&self, node: &Node, split: &Candidate, goes_left: &mut [u8]) -> usize {
         let order = &self.order_of(split.column)[node.start..node.end];
         let left = order.partition_point(|&e| code(e) <= split.codes.0);
         for (i, &entry) in order.iter().enumerate() {
@@ -286,12 +286,6 @@ impl Subtree {
     /// The best split of a node, where one gains enough; its column is a position among those of
     /// the subtree. Behind the columns of `buffers` it adds those that are not constant here.
     fn best_split(&self, fit: &Fit<'_>, node: &Node, buffers: &mut Buffers) -> Option<Candidate> {
-        let scales = node.totals.scales(fit.soft.alpha, fit.samples.one);
-        let look = fit.soft.look > 0 && node.depth + 1 < fit.soft.max_depth;
-        // Splits that gain all there is to gain need no further search. Up to rounding.
-        let most = node.totals.most(&scales) * (1.0 - 1e-12);
-        let mut best: Option<Candidate> = None;
-        buffers.candidates.clear();
         for at in node.columns.0..node.columns.1 {
             let column = buffers.columns[at];
             let order = &self.order_of(column)[node.start..node.end];
@@ -299,6 +293,13 @@ impl Subtree {
                 buffers.columns.push(column);
             }
         }
+        let scales = node.totals.scales(fit.soft.alpha, fit.samples.one);
+        if fit.soft.looks(node.depth) {
+            return Look { fit, subtree: self, node, scales: &scales }.best_split(buffers);
+        }
+        // Splits that gain all there is to gain need no further search. Up to rounding.
+        let most = node.totals.most(&scales) * (1.0 - 1e-12);
+        let mut best: Option<Candidate> = None;
         let varying = node.columns.1..buffers.columns.len();
         let first = buffers.columns[varying.clone()].iter().position(|&c| c == node.hint);
         for at in first.into_iter().chain(0..varying.len()) {
@@ -307,7 +308,7 @@ impl Subtree {
                 continue;
             }
             // Of equal gains the first column's is taken.
-            let above = match best.filter(|_| !look) {
+            let above = match best {
                 Some(best) if best.gain >= most && column > best.column => break,
                 Some(best) if column < best.column => best.gain.next_down(),
                 Some(best) => best.gain,
@@ -316,60 +317,14 @@ impl Subtree {
             let order = &self.order_of(column)[node.start..node.end];
             let scan =
                 Scan { fit, subtree: self, totals: &node.totals, scales: &scales, column, order, above };
-            let Some(found) = scan.best(&mut buffers.left) else { continue };
-            best = Some(found);
-            if look {
-                buffers.candidates.push(found);
-            }
+            best = scan.best(&mut buffers.left).or(best);
         }
-        if !look {
-            return best;
-        }
-        // Stable: of equal gains the first column's comes first.
-        buffers.candidates.sort_by(|a, b| b.gain.total_cmp(&a.gain));
-        buffers.candidates.truncate(fit.soft.look);
-        let mut candidates = std::mem::take(&mut buffers.candidates);
-        for candidate in &mut candidates {
-            candidate.gain += fit.soft.gamma * self.look_ahead(fit, node, &scales, candidate, buffers);
-        }
-        let best = candidates.iter().copied().reduce(|a, b| if b.gain > a.gain { b } else { a });
-        buffers.candidates = candidates;
         best
-    }
-
-    /// What the best splits of a candidate's two children gain, in the parent's scale.
-    fn look_ahead(
-        &self,
-        fit: &Fit<'_>,
-        node: &Node,
-        scales: &Scales,
-        candidate: &Candidate,
-        buffers: &mut Buffers,
-    ) -> f64 {
-        let middle = self.mark(node, candidate, &mut buffers.goes_left) - node.start;
-        let members = &self.order_of(candidate.column)[node.start..node.end];
-        let totals = [&members[..middle], &members[middle..]].map(|m| self.totals(&fit.samples, m));
-        let mut gains = [0.0_f64; 2];
-        let columns = std::mem::take(&mut buffers.columns);
-        let mut parts = vec![0; node.end - node.start];
-        for &column in &columns[node.columns.1..] {
-            parts.copy_from_slice(&self.order_of(column)[node.start..node.end]);
-            partition(&mut parts, &buffers.goes_left, &mut buffers.order);
-            let (left, right) = parts.split_at(middle);
-            for (side, part) in [left, right].into_iter().enumerate() {
-                let (totals, above) = (&totals[side], gains[side]);
-                let scan = Scan { fit, subtree: self, totals, scales, column, order: part, above };
-                let found = scan.best(&mut buffers.left);
-                gains[side] = found.map_or(gains[side], |f| f.gain);
-            }
-        }
-        buffers.columns = columns;
-        gains[0] + gains[1]
     }
 }
 
 /// Moves the rows that go left to the front; both sides keep their order.
-fn partition(order: &mut [u32], goes_left: &[u8], buffer: &mut [u32]) {
+pub(super) fn partition(order: &mut [u32], goes_left: &[u8], buffer: &mut [u32]) {
     let (mut left, mut right) = (0, 0);
     for i in 0..order.len() {
         let entry = order[i];
@@ -381,77 +336,4 @@ fn partition(order: &mut [u32], goes_left: &[u8], buffer: &mut [u32]) {
         right += 1 - goes_left;
     }
     order[left..].copy_from_slice(&buffer[..right]);
-}
-
-/// The search for the best split of one column, where it gains more than `above`.
-#[derive(Clone, Copy)]
-struct Scan<'a> {
-    fit: &'a Fit<'a>,
-    subtree: &'a Subtree,
-    totals: &'a Totals,
-    scales: &'a Scales,
-    column: u32,
-    order: &'a [u32],
-    above: f64,
-}
-
-impl Scan<'_> {
-    fn best(self, buffer: &mut [Block]) -> Option<Candidate> {
-        let least_rows = self.fit.soft.min_samples_leaf.max(1);
-        if self.order.len() < 2 * least_rows {
-            return None;
-        }
-        macro_rules! few {
-            ($($targets:literal + $costs:literal),*) => {
-                match (self.subtree.targets, self.subtree.width - self.subtree.targets) {
-                    $(($targets, $costs) => self.with(Few::<$targets, $costs>(
-                        [[0; 8]; $targets],
-                        [[0; 8]; $costs],
-                    )),)*
-                    (targets, _) => {
-                        buffer.fill([0; 8]);
-                        self.with(Many(buffer, targets))
-                    }
-                }
-            };
-        }
-        few!(1 + 0, 2 + 0, 3 + 0, 1 + 1, 1 + 2, 2 + 2, 1 + 3, 2 + 3, 3 + 3, 2 + 4, 3 + 4, 4 + 4)
-    }
-
-    fn with<S: Sums>(self, left: S) -> Option<Candidate> {
-        self.fit.processor.run(Moving(self, left))
-    }
-}
-
-/// Moves rows from right to left in the order of their codes.
-struct Moving<'a, S>(Scan<'a>, S);
-
-impl<S: Sums> Run for Moving<'_, S> {
-    type Output = Option<Candidate>;
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) -> Option<Candidate> {
-        let Self(Scan { fit, subtree, totals, scales, column, order, above }, mut left) = self;
-        let least_rows = fit.soft.min_samples_leaf.max(1);
-        let judge = totals.judge(scales, lanes);
-        let mut best = Candidate { gain: above, column, codes: (0, 0) };
-        let unweighted = fit.samples.unweighted;
-        let (mut count, mut promising) = (0, judge.wait(above, 0.0));
-        let mut here = order[0];
-        for (rows, &next) in (1..).zip(&order[1..=order.len() - least_rows]) {
-            left.add(subtree.lanes_of(here));
-            count += if unweighted { 1 } else { u64::from(fit.samples.count(subtree.rows[row(here)])) };
-            let codes = (code(here), code(next));
-            here = next;
-            if codes.0 == codes.1 || rows < least_rows || count < promising {
-                continue;
-            }
-            let (gain, wait) = judge.above(best.gain, &left, count);
-            promising = count + wait;
-            if let Some(gain) = gain {
-                best = Candidate { gain, column, codes };
-            }
-        }
-        (best.gain > above).then_some(best)
-    }
 }

@@ -58,6 +58,24 @@ pub(crate) fn feature_17leqm_leq32(row: &impl Row) -> Option<bool> {
     Some(ge(row.m().float(), 17.0)? && le(row.m().float(), 32.0)?)
 }
 
+/// `33LEQmLEQ64`: `m >= 33 and m <= 64`
+#[inline]
+pub(crate) fn feature_33leqm_leq64(row: &impl Row) -> Option<bool> {
+    Some(ge(row.m().float(), 33.0)? && le(row.m().float(), 64.0)?)
+}
+
+/// `65LEQmLEQ128`: `m >= 65 and m <= 128`
+#[inline]
+pub(crate) fn feature_65leqm_leq128(row: &impl Row) -> Option<bool> {
+    Some(ge(row.m().float(), 65.0)? && le(row.m().float(), 128.0)?)
+}
+
+/// `ctz(m)`: `min(ctz(m), 16)`
+#[inline]
+pub(crate) fn ctz_m(row: &impl Row) -> Option<f64> {
+    defined(min(row.m().trailing_zeros(), 16.0))
+}
+
 /// `ctz(k)`: `min(ctz(k), 16)`
 #[inline]
 pub(crate) fn ctz_k(row: &impl Row) -> Option<f64> {
@@ -76,8 +94,8 @@ pub(crate) fn tiles_32x32(row: &impl Row) -> Option<f64> {
     defined(row.m().ceil_shifted(5) * row.n().ceil_shifted(5))
 }
 
-/// `tiles_64x64`: `ceil(m / 64) * ceil(n / 64)`
+/// `tiles_128x128`: `ceil(m / 128) * ceil(n / 128)`
 #[inline]
-pub(crate) fn tiles_64x64(row: &impl Row) -> Option<f64> {
-    defined(row.m().ceil_shifted(6) * row.n().ceil_shifted(6))
+pub(crate) fn tiles_128x128(row: &impl Row) -> Option<f64> {
+    defined(row.m().ceil_shifted(7) * row.n().ceil_shifted(7))
 }

@@ -42,7 +42,7 @@ impl Leaf {
     }
 }
 
-pub(crate) static LEAVES: [Leaf; 211] = [
+pub(crate) static LEAVES: [Leaf; 222] = [
     // In the order of the tree.
     Leaf {
         // 3 inputs
@@ -55,31 +55,31 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         ranking: &RANKING_0,
     },
     Leaf {
-        // 18 inputs
+        // 13 inputs
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.519 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.095 expected, 1.121 at worst, 0.571 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.115 expected, 1.153 at worst, 0.577 of the fallback's time at worst
-        // and 32 more
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.102 expected, 1.119 at worst, 0.565 of the fallback's time at worst
+        // and 31 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
         ranking: &RANKING_1,
     },
     Leaf {
-        // 3 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.530 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.076 expected, 1.080 at worst, 0.572 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.084 expected, 1.088 at worst, 0.576 of the fallback's time at worst
-        // and 32 more
+        // 17 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.506 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.094 expected, 1.116 at worst, 0.558 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.147 expected, 1.178 at worst, 0.577 of the fallback's time at worst
+        // and 34 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
         ranking: &RANKING_2,
     },
     Leaf {
-        // 48 inputs
+        // 39 inputs
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.534 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.079 expected, 1.116 at worst, 0.571 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.129 expected, 1.178 at worst, 0.603 of the fallback's time at worst
-        // and 33 more
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.074 expected, 1.106 at worst, 0.572 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.121 expected, 1.151 at worst, 0.603 of the fallback's time at worst
+        // and 30 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
         ranking: &RANKING_3,
@@ -89,7 +89,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.502 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.090 expected, 1.115 at worst, 0.542 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.162 expected, 1.202 at worst, 0.589 of the fallback's time at worst
-        // and 31 more
+        // and 30 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
         ranking: &RANKING_4,
@@ -235,41 +235,41 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         ranking: &RANKING_18,
     },
     Leaf {
-        // 22 inputs
+        // 16 inputs
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.469 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.089 expected, 1.118 at worst, 0.510 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.140 expected, 1.183 at worst, 0.537 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.093 expected, 1.118 at worst, 0.510 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.147 expected, 1.183 at worst, 0.537 of the fallback's time at worst
         // and 42 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
         ranking: &RANKING_19,
     },
     Leaf {
-        // 4 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.414 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.068 expected, 1.082 at worst, 0.434 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.099 expected, 1.180 at worst, 0.458 of the fallback's time at worst
-        // and 42 more
+        // 15 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.445 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.130 expected, 1.169 at worst, 0.489 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.129 expected, 1.166 at worst, 0.495 of the fallback's time at worst
+        // and 41 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
         ranking: &RANKING_20,
     },
     Leaf {
-        // 16 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.445 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.130 expected, 1.169 at worst, 0.489 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.130 expected, 1.166 at worst, 0.495 of the fallback's time at worst
+        // 3 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.414 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.058 expected, 1.073 at worst, 0.434 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.075 expected, 1.112 at worst, 0.426 of the fallback's time at worst
         // and 42 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
         ranking: &RANKING_21,
     },
     Leaf {
-        // 4 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.339 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.092 expected, 1.127 at worst, 0.363 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.128 expected, 1.146 at worst, 0.378 of the fallback's time at worst
-        // and 43 more
+        // 12 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.388 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.089 expected, 1.127 at worst, 0.420 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.131 expected, 1.180 at worst, 0.458 of the fallback's time at worst
+        // and 42 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
         ranking: &RANKING_22,
@@ -316,83 +316,93 @@ pub(crate) static LEAVES: [Leaf; 211] = [
     },
     Leaf {
         // 4 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.036 expected, 1.075 at worst, 0.339 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.020 expected, 1.078 at worst, 0.324 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.037 expected, 1.078 at worst, 0.336 of the fallback's time at worst
-        // and 38 more
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.050 expected, 1.075 at worst, 0.364 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.001 expected, 1.004 at worst, 0.346 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.022 expected, 1.065 at worst, 0.352 of the fallback's time at worst
+        // and 37 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
         ranking: &RANKING_27,
     },
     Leaf {
-        // 3 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.014 at worst, 0.443 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.082 expected, 1.187 at worst, 0.526 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.118 expected, 1.209 at worst, 0.536 of the fallback's time at worst
-        // and 34 more
+        // 11 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.451 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.179 expected, 1.215 at worst, 0.542 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.188 expected, 1.272 at worst, 0.526 of the fallback's time at worst
+        // and 32 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
         ranking: &RANKING_28,
     },
     Leaf {
-        // 20 inputs
+        // 4 inputs
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.459 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.179 expected, 1.256 at worst, 0.542 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.182 expected, 1.293 at worst, 0.534 of the fallback's time at worst
-        // and 35 more
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.146 expected, 1.197 at worst, 0.534 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.156 expected, 1.235 at worst, 0.504 of the fallback's time at worst
+        // and 34 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
         ranking: &RANKING_29,
     },
     Leaf {
-        // 20 inputs
+        // 9 inputs
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.416 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.131 expected, 1.286 at worst, 0.475 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.132 expected, 1.268 at worst, 0.494 of the fallback's time at worst
-        // and 36 more
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.135 expected, 1.226 at worst, 0.494 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.144 expected, 1.197 at worst, 0.475 of the fallback's time at worst
+        // and 35 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
         ranking: &RANKING_30,
     },
     Leaf {
-        // 3 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.376 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.122 expected, 1.180 at worst, 0.408 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.127 expected, 1.226 at worst, 0.411 of the fallback's time at worst
-        // and 36 more
+        // 19 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.014 at worst, 0.442 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.056 expected, 1.143 at worst, 0.449 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.059 expected, 1.124 at worst, 0.467 of the fallback's time at worst
+        // and 35 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
         ranking: &RANKING_31,
     },
     Leaf {
         // 3 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.329 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.142 expected, 1.165 at worst, 0.383 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.163 expected, 1.172 at worst, 0.386 of the fallback's time at worst
-        // and 38 more
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.314 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.066 expected, 1.089 at worst, 0.324 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.109 expected, 1.144 at worst, 0.359 of the fallback's time at worst
+        // and 39 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
         ranking: &RANKING_32,
     },
     Leaf {
-        // 8 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.007 expected, 1.054 at worst, 0.414 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.024 expected, 1.051 at worst, 0.422 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.033 expected, 1.078 at worst, 0.422 of the fallback's time at worst
-        // and 37 more
+        // 3 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.358 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.128 expected, 1.214 at worst, 0.405 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.146 expected, 1.190 at worst, 0.405 of the fallback's time at worst
+        // and 38 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
         ranking: &RANKING_33,
     },
     Leaf {
-        // 3 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.320 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.051 expected, 1.089 at worst, 0.331 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.101 expected, 1.144 at worst, 0.359 of the fallback's time at worst
-        // and 38 more
+        // 8 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.329 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.230 expected, 1.293 at worst, 0.406 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.231 expected, 1.286 at worst, 0.416 of the fallback's time at worst
+        // and 39 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
         ranking: &RANKING_34,
+    },
+    Leaf {
+        // 3 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.328 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.143 expected, 1.162 at worst, 0.376 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.154 expected, 1.167 at worst, 0.383 of the fallback's time at worst
+        // and 39 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+        unsure: None,
+        ranking: &RANKING_35,
     },
     Leaf {
         // 5 inputs
@@ -402,7 +412,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 42 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
-        ranking: &RANKING_35,
+        ranking: &RANKING_36,
     },
     Leaf {
         // 10 inputs
@@ -412,7 +422,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 43 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
-        ranking: &RANKING_36,
+        ranking: &RANKING_37,
     },
     Leaf {
         // 5 inputs
@@ -422,7 +432,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 43 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
-        ranking: &RANKING_37,
+        ranking: &RANKING_38,
     },
     Leaf {
         // 3 inputs
@@ -432,7 +442,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 43 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
-        ranking: &RANKING_38,
+        ranking: &RANKING_39,
     },
     Leaf {
         // 3 inputs
@@ -442,7 +452,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 43 more
         best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
         unsure: None,
-        ranking: &RANKING_39,
+        ranking: &RANKING_40,
     },
     Leaf {
         // 3 inputs
@@ -452,7 +462,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 44 more
         best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
         unsure: None,
-        ranking: &RANKING_40,
+        ranking: &RANKING_41,
     },
     Leaf {
         // 4 inputs
@@ -462,27 +472,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 45 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
-        ranking: &RANKING_41,
-    },
-    Leaf {
-        // 3 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.273 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.125 expected, 1.135 at worst, 0.309 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.127 expected, 1.160 at worst, 0.306 of the fallback's time at worst
-        // and 45 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-        unsure: None,
         ranking: &RANKING_42,
-    },
-    Leaf {
-        // 4 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.291 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.085 expected, 1.106 at worst, 0.321 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.143 expected, 1.203 at worst, 0.332 of the fallback's time at worst
-        // and 45 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-        unsure: None,
-        ranking: &RANKING_43,
     },
     Leaf {
         // 4 inputs
@@ -492,27 +482,27 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 45 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
+        ranking: &RANKING_43,
+    },
+    Leaf {
+        // 8 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.273 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.075 expected, 1.133 at worst, 0.309 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.117 expected, 1.144 at worst, 0.307 of the fallback's time at worst
+        // and 45 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+        unsure: None,
         ranking: &RANKING_44,
     },
     Leaf {
-        // 12 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.267 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.048 expected, 1.085 at worst, 0.287 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.106 expected, 1.144 at worst, 0.304 of the fallback's time at worst
+        // 6 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.245 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.031 expected, 1.050 at worst, 0.252 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.094 expected, 1.124 at worst, 0.276 of the fallback's time at worst
         // and 45 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
         ranking: &RANKING_45,
-    },
-    Leaf {
-        // 7 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.271 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.061 expected, 1.087 at worst, 0.288 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.126 expected, 1.165 at worst, 0.309 of the fallback's time at worst
-        // and 45 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-        unsure: None,
-        ranking: &RANKING_46,
     },
     Leaf {
         // 3 inputs
@@ -522,27 +512,47 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 45 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
+        ranking: &RANKING_46,
+    },
+    Leaf {
+        // 5 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.291 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.102 expected, 1.135 at worst, 0.321 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.146 expected, 1.187 at worst, 0.332 of the fallback's time at worst
+        // and 45 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+        unsure: None,
         ranking: &RANKING_47,
     },
     Leaf {
-        // 13 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.015 at worst, 0.540 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.030 expected, 1.066 at worst, 0.547 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.043 expected, 1.084 at worst, 0.570 of the fallback's time at worst
-        // and 36 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+        // 7 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.256 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.061 expected, 1.087 at worst, 0.272 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.135 expected, 1.208 at worst, 0.309 of the fallback's time at worst
+        // and 45 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
         ranking: &RANKING_48,
     },
     Leaf {
-        // 8 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.518 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.023 expected, 1.041 at worst, 0.530 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.038 expected, 1.065 at worst, 0.526 of the fallback's time at worst
-        // and 39 more
+        // 16 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.015 at worst, 0.540 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.026 expected, 1.053 at worst, 0.547 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.041 expected, 1.084 at worst, 0.570 of the fallback's time at worst
+        // and 36 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
         unsure: None,
         ranking: &RANKING_49,
+    },
+    Leaf {
+        // 9 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.503 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.031 expected, 1.050 at worst, 0.512 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.056 expected, 1.078 at worst, 0.525 of the fallback's time at worst
+        // and 41 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+        unsure: None,
+        ranking: &RANKING_50,
     },
     Leaf {
         // 16 inputs
@@ -552,127 +562,137 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 42 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
         unsure: None,
-        ranking: &RANKING_50,
-    },
-    Leaf {
-        // 23 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.444 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.046 expected, 1.090 at worst, 0.477 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.049 expected, 1.078 at worst, 0.462 of the fallback's time at worst
-        // and 43 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-        unsure: None,
         ranking: &RANKING_51,
     },
     Leaf {
-        // 6 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.318 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.049 expected, 1.069 at worst, 0.329 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.090 expected, 1.151 at worst, 0.361 of the fallback's time at worst
-        // and 44 more
+        // 19 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.444 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.048 expected, 1.072 at worst, 0.462 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.047 expected, 1.090 at worst, 0.477 of the fallback's time at worst
+        // and 43 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
         unsure: None,
         ranking: &RANKING_52,
     },
     Leaf {
-        // 4 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.002 expected, 1.010 at worst, 0.301 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.044 expected, 1.058 at worst, 0.309 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.032 expected, 1.106 at worst, 0.316 of the fallback's time at worst
+        // 8 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.318 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.050 expected, 1.069 at worst, 0.329 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.081 expected, 1.151 at worst, 0.361 of the fallback's time at worst
         // and 44 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
         unsure: None,
         ranking: &RANKING_53,
     },
     Leaf {
-        // 11 inputs
+        // 13 inputs
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.321 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.056 expected, 1.074 at worst, 0.341 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.068 expected, 1.085 at worst, 0.343 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.055 expected, 1.074 at worst, 0.341 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.065 expected, 1.085 at worst, 0.343 of the fallback's time at worst
         // and 45 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
         unsure: None,
         ranking: &RANKING_54,
     },
     Leaf {
-        // 3 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.312 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.049 expected, 1.058 at worst, 0.330 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.050 expected, 1.055 at worst, 0.327 of the fallback's time at worst
+        // 4 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.286 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.055 expected, 1.063 at worst, 0.301 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.076 expected, 1.121 at worst, 0.316 of the fallback's time at worst
         // and 45 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
         unsure: None,
         ranking: &RANKING_55,
     },
     Leaf {
-        // 1 input
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.288 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.011 expected, 1.011 at worst, 0.291 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.039 expected, 1.039 at worst, 0.300 of the fallback's time at worst
-        // and 44 more
+        // 3 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.010 at worst, 0.301 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.008 expected, 1.021 at worst, 0.302 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.041 expected, 1.058 at worst, 0.309 of the fallback's time at worst
+        // and 45 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
         unsure: None,
         ranking: &RANKING_56,
     },
     Leaf {
-        // 15 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.015 at worst, 0.510 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.025 expected, 1.052 at worst, 0.536 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.043 expected, 1.084 at worst, 0.537 of the fallback's time at worst
-        // and 42 more
+        // 4 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.510 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.044 expected, 1.052 at worst, 0.536 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.045 expected, 1.051 at worst, 0.530 of the fallback's time at worst
+        // and 41 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
         unsure: None,
         ranking: &RANKING_57,
     },
     Leaf {
-        // 12 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.414 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.031 expected, 1.048 at worst, 0.424 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.049 expected, 1.070 at worst, 0.435 of the fallback's time at worst
-        // and 43 more
+        // 11 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.015 at worst, 0.476 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.018 expected, 1.032 at worst, 0.479 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.036 expected, 1.055 at worst, 0.489 of the fallback's time at worst
+        // and 42 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
         unsure: None,
         ranking: &RANKING_58,
     },
     Leaf {
-        // 3 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.002 expected, 1.004 at worst, 0.407 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.405 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.035 expected, 1.038 at worst, 0.418 of the fallback's time at worst
-        // and 44 more
+        // 7 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.014 at worst, 0.407 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.033 expected, 1.048 at worst, 0.405 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.031 expected, 1.046 at worst, 0.418 of the fallback's time at worst
+        // and 43 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
         unsure: None,
         ranking: &RANKING_59,
     },
     Leaf {
-        // 28 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.014 at worst, 0.350 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.022 expected, 1.046 at worst, 0.366 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.028 expected, 1.062 at worst, 0.360 of the fallback's time at worst
-        // and 45 more
+        // 23 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.001 at worst, 0.414 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.023 expected, 1.047 at worst, 0.424 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.041 expected, 1.070 at worst, 0.435 of the fallback's time at worst
+        // and 44 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
         unsure: None,
         ranking: &RANKING_60,
     },
     Leaf {
-        // 6 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.006 expected, 1.030 at worst, 0.271 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.042 expected, 1.121 at worst, 0.304 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.041 expected, 1.141 at worst, 0.310 of the fallback's time at worst
-        // and 46 more
+        // 3 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.014 expected, 1.041 at worst, 0.288 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.021 expected, 1.028 at worst, 0.291 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.008 expected, 1.020 at worst, 0.294 of the fallback's time at worst
+        // and 45 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
         unsure: None,
         ranking: &RANKING_61,
     },
     Leaf {
-        // 4 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.009 expected, 1.023 at worst, 0.281 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.049 expected, 1.106 at worst, 0.291 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.032 expected, 1.067 at worst, 0.288 of the fallback's time at worst
+        // 7 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.007 expected, 1.045 at worst, 0.301 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.010 expected, 1.028 at worst, 0.300 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.028 expected, 1.054 at worst, 0.309 of the fallback's time at worst
+        // and 45 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+        unsure: None,
+        ranking: &RANKING_62,
+    },
+    Leaf {
+        // 7 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.281 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.021 expected, 1.042 at worst, 0.284 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.019 expected, 1.041 at worst, 0.282 of the fallback's time at worst
+        // and 46 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+        unsure: None,
+        ranking: &RANKING_63,
+    },
+    Leaf {
+        // 3 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.004 expected, 1.008 at worst, 0.281 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.048 expected, 1.106 at worst, 0.291 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.061 expected, 1.105 at worst, 0.299 of the fallback's time at worst
         // and 46 more
         best: Ok(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
         unsure: None,
-        ranking: &RANKING_62,
+        ranking: &RANKING_64,
     },
     Leaf {
         // 5 inputs
@@ -682,57 +702,67 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 46 more
         best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
         unsure: None,
-        ranking: &RANKING_63,
-    },
-    Leaf {
-        // 3 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.273 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.027 expected, 1.038 at worst, 0.284 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.052 expected, 1.081 at worst, 0.296 of the fallback's time at worst
-        // and 46 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-        unsure: None,
-        ranking: &RANKING_64,
-    },
-    Leaf {
-        // 3 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.008 expected, 1.020 at worst, 0.253 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.010 at worst, 0.254 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.049 expected, 1.068 at worst, 0.270 of the fallback's time at worst
-        // and 46 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-        unsure: None,
         ranking: &RANKING_65,
     },
     Leaf {
-        // 10 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.011 expected, 1.058 at worst, 0.274 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.018 expected, 1.067 at worst, 0.277 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.047 expected, 1.079 at worst, 0.285 of the fallback's time at worst
+        // 5 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.273 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown unknown expected, unknown at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.038 expected, 1.060 at worst, 0.284 of the fallback's time at worst
         // and 46 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
         unsure: None,
         ranking: &RANKING_66,
     },
     Leaf {
-        // 17 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.002 expected, 1.014 at worst, 0.249 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.030 expected, 1.056 at worst, 0.263 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.031 expected, 1.053 at worst, 0.258 of the fallback's time at worst
+        // 5 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.001 expected, 1.007 at worst, 0.276 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.022 expected, 1.058 at worst, 0.274 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.017 expected, 1.017 at worst, 0.239 of the fallback's time at worst
         // and 46 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+        best: Ok(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
         unsure: None,
         ranking: &RANKING_67,
     },
     Leaf {
         // 4 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.275 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.023 expected, 1.050 at worst, 0.282 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.036 expected, 1.041 at worst, 0.286 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.014 expected, 1.030 at worst, 0.247 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.003 expected, 1.011 at worst, 0.240 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.013 expected, 1.021 at worst, 0.245 of the fallback's time at worst
+        // and 46 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+        unsure: None,
+        ranking: &RANKING_68,
+    },
+    Leaf {
+        // 4 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.006 expected, 1.020 at worst, 0.255 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.013 expected, 1.033 at worst, 0.263 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.039 expected, 1.061 at worst, 0.271 of the fallback's time at worst
+        // and 46 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+        unsure: None,
+        ranking: &RANKING_69,
+    },
+    Leaf {
+        // 18 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.009 at worst, 0.263 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.034 expected, 1.053 at worst, 0.277 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.034 expected, 1.065 at worst, 0.272 of the fallback's time at worst
+        // and 46 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+        unsure: None,
+        ranking: &RANKING_70,
+    },
+    Leaf {
+        // 3 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.257 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.022 expected, 1.050 at worst, 0.269 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.034 expected, 1.038 at worst, 0.266 of the fallback's time at worst
         // and 46 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
-        ranking: &RANKING_68,
+        ranking: &RANKING_71,
     },
     Leaf {
         // 3 inputs
@@ -742,207 +772,207 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 46 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
         unsure: None,
-        ranking: &RANKING_69,
-    },
-    Leaf {
-        // 11 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.013 at worst, 0.264 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.010 expected, 1.045 at worst, 0.275 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.020 expected, 1.056 at worst, 0.264 of the fallback's time at worst
-        // and 46 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-        unsure: None,
-        ranking: &RANKING_70,
-    },
-    Leaf {
-        // 10 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.006 at worst, 0.266 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.011 expected, 1.019 at worst, 0.267 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.017 expected, 1.028 at worst, 0.274 of the fallback's time at worst
-        // and 46 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-        unsure: None,
-        ranking: &RANKING_71,
-    },
-    Leaf {
-        // 5 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.007 expected, 1.020 at worst, 0.239 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.010 expected, 1.032 at worst, 0.237 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.014 expected, 1.029 at worst, 0.241 of the fallback's time at worst
-        // and 46 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-        unsure: None,
         ranking: &RANKING_72,
     },
     Leaf {
-        // 6 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.234 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.018 expected, 1.028 at worst, 0.240 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.019 expected, 1.030 at worst, 0.240 of the fallback's time at worst
+        // 16 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.021 at worst, 0.256 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.011 expected, 1.033 at worst, 0.259 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.023 expected, 1.036 at worst, 0.261 of the fallback's time at worst
         // and 46 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
         unsure: None,
         ranking: &RANKING_73,
     },
     Leaf {
-        // 12 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.023 at worst, 0.457 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.012 expected, 1.045 at worst, 0.469 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.057 expected, 1.098 at worst, 0.492 of the fallback's time at worst
-        // and 43 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+        // 4 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.007 expected, 1.026 at worst, 0.252 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.012 expected, 1.019 at worst, 0.256 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.022 expected, 1.037 at worst, 0.255 of the fallback's time at worst
+        // and 46 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
         unsure: None,
         ranking: &RANKING_74,
     },
     Leaf {
-        // 6 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.500 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.084 expected, 1.119 at worst, 0.542 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.072 expected, 1.096 at worst, 0.543 of the fallback's time at worst
-        // and 43 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+        // 3 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.001 expected, 1.004 at worst, 0.234 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.008 expected, 1.020 at worst, 0.239 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.015 expected, 1.025 at worst, 0.240 of the fallback's time at worst
+        // and 46 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
         unsure: None,
         ranking: &RANKING_75,
     },
     Leaf {
-        // 9 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.012 at worst, 0.347 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.025 expected, 1.109 at worst, 0.385 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.067 expected, 1.129 at worst, 0.390 of the fallback's time at worst
-        // and 45 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+        // 7 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.017 at worst, 0.230 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.012 expected, 1.030 at worst, 0.233 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.012 expected, 1.028 at worst, 0.232 of the fallback's time at worst
+        // and 46 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
         ranking: &RANKING_76,
     },
     Leaf {
-        // 25 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.021 at worst, 0.322 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.033 expected, 1.069 at worst, 0.333 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.050 expected, 1.094 at worst, 0.331 of the fallback's time at worst
-        // and 46 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+        // 18 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.002 expected, 1.023 at worst, 0.500 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.035 expected, 1.119 at worst, 0.542 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.062 expected, 1.098 at worst, 0.543 of the fallback's time at worst
+        // and 43 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
         unsure: None,
         ranking: &RANKING_77,
     },
     Leaf {
-        // 32 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.045 at worst, 0.439 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.040 expected, 1.148 at worst, 0.480 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.063 expected, 1.114 at worst, 0.481 of the fallback's time at worst
-        // and 43 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+        // 14 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.047 at worst, 0.310 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.027 expected, 1.069 at worst, 0.313 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.051 expected, 1.083 at worst, 0.324 of the fallback's time at worst
+        // and 45 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
         unsure: None,
         ranking: &RANKING_78,
     },
     Leaf {
-        // 19 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.040 at worst, 0.306 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.043 expected, 1.126 at worst, 0.308 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.076 expected, 1.160 at worst, 0.320 of the fallback's time at worst
+        // 36 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.004 expected, 1.022 at worst, 0.322 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.042 expected, 1.112 at worst, 0.333 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.067 expected, 1.136 at worst, 0.331 of the fallback's time at worst
         // and 46 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
         unsure: None,
         ranking: &RANKING_79,
     },
     Leaf {
-        // 9 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.006 expected, 1.029 at worst, 0.373 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.054 expected, 1.161 at worst, 0.363 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.036 expected, 1.069 at worst, 0.383 of the fallback's time at worst
-        // and 45 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+        // 11 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.014 expected, 1.068 at worst, 0.347 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.054 expected, 1.129 at worst, 0.366 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.080 expected, 1.129 at worst, 0.390 of the fallback's time at worst
+        // and 46 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
         unsure: None,
         ranking: &RANKING_80,
     },
     Leaf {
-        // 45 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.045 at worst, 0.365 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.030 expected, 1.095 at worst, 0.393 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.066 expected, 1.149 at worst, 0.395 of the fallback's time at worst
-        // and 45 more
+        // 29 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.002 expected, 1.045 at worst, 0.439 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.033 expected, 1.095 at worst, 0.480 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.066 expected, 1.114 at worst, 0.481 of the fallback's time at worst
+        // and 43 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
         unsure: None,
         ranking: &RANKING_81,
     },
     Leaf {
-        // 20 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.004 expected, 1.021 at worst, 0.266 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.037 expected, 1.099 at worst, 0.279 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.043 expected, 1.098 at worst, 0.284 of the fallback's time at worst
+        // 17 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.040 at worst, 0.306 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.026 expected, 1.077 at worst, 0.305 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.030 expected, 1.117 at worst, 0.319 of the fallback's time at worst
         // and 46 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
         unsure: None,
         ranking: &RANKING_82,
     },
     Leaf {
-        // 7 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.022 expected, 1.068 at worst, 0.254 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.049 expected, 1.128 at worst, 0.286 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.053 expected, 1.128 at worst, 0.276 of the fallback's time at worst
+        // 4 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.241 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.016 expected, 1.038 at worst, 0.246 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.014 expected, 1.023 at worst, 0.247 of the fallback's time at worst
         // and 46 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
         unsure: None,
         ranking: &RANKING_83,
     },
     Leaf {
-        // 16 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.023 at worst, 0.247 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.018 expected, 1.077 at worst, 0.252 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.021 expected, 1.123 at worst, 0.270 of the fallback's time at worst
+        // 17 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.004 expected, 1.024 at worst, 0.246 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.015 expected, 1.046 at worst, 0.244 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.024 expected, 1.123 at worst, 0.270 of the fallback's time at worst
         // and 46 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
         ranking: &RANKING_84,
     },
     Leaf {
-        // 13 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.012 at worst, 0.237 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.019 expected, 1.046 at worst, 0.244 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.019 expected, 1.041 at worst, 0.244 of the fallback's time at worst
-        // and 46 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+        // 6 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.027 expected, 1.038 at worst, 0.363 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.012 expected, 1.029 at worst, 0.373 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.044 expected, 1.095 at worst, 0.377 of the fallback's time at worst
+        // and 44 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
         unsure: None,
         ranking: &RANKING_85,
     },
     Leaf {
-        // 7 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.009 expected, 1.026 at worst, 0.254 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.009 expected, 1.041 at worst, 0.251 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown unknown expected, unknown at worst
-        // and 46 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+        // 31 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.012 at worst, 0.365 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.042 expected, 1.095 at worst, 0.393 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.064 expected, 1.099 at worst, 0.395 of the fallback's time at worst
+        // and 45 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
         unsure: None,
         ranking: &RANKING_86,
     },
     Leaf {
-        // 4 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.246 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.042 expected, 1.057 at worst, 0.256 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.068 expected, 1.092 at worst, 0.263 of the fallback's time at worst
+        // 42 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.004 expected, 1.041 at worst, 0.283 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.042 expected, 1.135 at worst, 0.296 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.046 expected, 1.150 at worst, 0.312 of the fallback's time at worst
         // and 46 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
         unsure: None,
         ranking: &RANKING_87,
     },
     Leaf {
-        // 27 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.008 expected, 1.046 at worst, 0.245 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.020 expected, 1.066 at worst, 0.251 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.021 expected, 1.060 at worst, 0.250 of the fallback's time at worst
+        // 21 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.054 at worst, 0.289 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.036 expected, 1.161 at worst, 0.312 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.036 expected, 1.094 at worst, 0.309 of the fallback's time at worst
         // and 46 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
         unsure: None,
         ranking: &RANKING_88,
     },
     Leaf {
-        // 18 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.009 expected, 1.040 at worst, 0.239 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.010 expected, 1.035 at worst, 0.238 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.025 expected, 1.055 at worst, 0.238 of the fallback's time at worst
+        // 3 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.004 expected, 1.009 at worst, 0.254 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.009 at worst, 0.251 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown unknown expected, unknown at worst
+        // and 46 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+        unsure: None,
+        ranking: &RANKING_89,
+    },
+    Leaf {
+        // 2 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.238 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.076 expected, 1.092 at worst, 0.260 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown unknown expected, unknown at worst
+        // and 46 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+        unsure: None,
+        ranking: &RANKING_90,
+    },
+    Leaf {
+        // 9 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.004 expected, 1.012 at worst, 0.231 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.010 expected, 1.015 at worst, 0.232 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.019 expected, 1.041 at worst, 0.238 of the fallback's time at worst
         // and 46 more
         best: Ok(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
         unsure: None,
-        ranking: &RANKING_89,
+        ranking: &RANKING_91,
+    },
+    Leaf {
+        // 9 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.010 expected, 1.035 at worst, 0.238 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.013 expected, 1.040 at worst, 0.239 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.018 expected, 1.060 at worst, 0.234 of the fallback's time at worst
+        // and 46 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+        unsure: None,
+        ranking: &RANKING_92,
     },
     Leaf {
         // 13 inputs
@@ -952,7 +982,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 44 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
         unsure: None,
-        ranking: &RANKING_90,
+        ranking: &RANKING_93,
     },
     Leaf {
         // 9 inputs
@@ -962,27 +992,27 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 45 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
         unsure: None,
-        ranking: &RANKING_91,
+        ranking: &RANKING_94,
     },
     Leaf {
-        // 26 inputs
+        // 25 inputs
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.019 at worst, 0.299 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.054 expected, 1.104 at worst, 0.310 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.061 expected, 1.124 at worst, 0.328 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.062 expected, 1.124 at worst, 0.328 of the fallback's time at worst
         // and 46 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
         unsure: None,
-        ranking: &RANKING_92,
+        ranking: &RANKING_95,
     },
     Leaf {
-        // 7 inputs
+        // 8 inputs
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.002 expected, 1.012 at worst, 0.255 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.047 expected, 1.116 at worst, 0.252 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.082 expected, 1.124 at worst, 0.258 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.045 expected, 1.116 at worst, 0.252 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.077 expected, 1.124 at worst, 0.258 of the fallback's time at worst
         // and 46 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
         unsure: None,
-        ranking: &RANKING_93,
+        ranking: &RANKING_96,
     },
     Leaf {
         // 9 inputs
@@ -992,7 +1022,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 45 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
         unsure: None,
-        ranking: &RANKING_94,
+        ranking: &RANKING_97,
     },
     Leaf {
         // 27 inputs
@@ -1002,7 +1032,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 46 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
         unsure: None,
-        ranking: &RANKING_95,
+        ranking: &RANKING_98,
     },
     Leaf {
         // 7 inputs
@@ -1012,7 +1042,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 46 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
         unsure: None,
-        ranking: &RANKING_96,
+        ranking: &RANKING_99,
     },
     Leaf {
         // 51 inputs
@@ -1022,7 +1052,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 46 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
         unsure: None,
-        ranking: &RANKING_97,
+        ranking: &RANKING_100,
     },
     Leaf {
         // 2 inputs
@@ -1032,7 +1062,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 46 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
         unsure: None,
-        ranking: &RANKING_98,
+        ranking: &RANKING_101,
     },
     Leaf {
         // 4 inputs
@@ -1042,7 +1072,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 46 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
         unsure: None,
-        ranking: &RANKING_99,
+        ranking: &RANKING_102,
     },
     Leaf {
         // 5 inputs
@@ -1052,7 +1082,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 46 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
-        ranking: &RANKING_100,
+        ranking: &RANKING_103,
     },
     Leaf {
         // 14 inputs
@@ -1062,7 +1092,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 46 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
-        ranking: &RANKING_101,
+        ranking: &RANKING_104,
     },
     Leaf {
         // 7 inputs
@@ -1072,7 +1102,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 46 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
-        ranking: &RANKING_102,
+        ranking: &RANKING_105,
     },
     Leaf {
         // 4 inputs
@@ -1082,7 +1112,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 46 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
-        ranking: &RANKING_103,
+        ranking: &RANKING_106,
     },
     Leaf {
         // 14 inputs
@@ -1092,7 +1122,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 46 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
-        ranking: &RANKING_104,
+        ranking: &RANKING_107,
     },
     Leaf {
         // 4 inputs
@@ -1102,7 +1132,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 46 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
         unsure: None,
-        ranking: &RANKING_105,
+        ranking: &RANKING_108,
     },
     Leaf {
         // 3 inputs
@@ -1112,7 +1142,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 24 more
         best: Ok(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
         unsure: None,
-        ranking: &RANKING_106,
+        ranking: &RANKING_109,
     },
     Leaf {
         // 4 inputs
@@ -1122,7 +1152,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 22 more
         best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
         unsure: None,
-        ranking: &RANKING_107,
+        ranking: &RANKING_110,
     },
     Leaf {
         // 20 inputs
@@ -1132,7 +1162,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 22 more
         best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
         unsure: None,
-        ranking: &RANKING_108,
+        ranking: &RANKING_111,
     },
     Leaf {
         // 4 inputs
@@ -1142,7 +1172,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 23 more
         best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
         unsure: None,
-        ranking: &RANKING_109,
+        ranking: &RANKING_112,
     },
     Leaf {
         // 3 inputs
@@ -1152,7 +1182,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 23 more
         best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
         unsure: None,
-        ranking: &RANKING_110,
+        ranking: &RANKING_113,
     },
     Leaf {
         // 20 inputs
@@ -1162,7 +1192,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 18 more
         best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
         unsure: None,
-        ranking: &RANKING_111,
+        ranking: &RANKING_114,
     },
     Leaf {
         // 7 inputs
@@ -1172,7 +1202,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 24 more
         best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
         unsure: None,
-        ranking: &RANKING_112,
+        ranking: &RANKING_115,
     },
     Leaf {
         // 5 inputs
@@ -1182,7 +1212,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 23 more
         best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
         unsure: None,
-        ranking: &RANKING_113,
+        ranking: &RANKING_116,
     },
     Leaf {
         // 3 inputs
@@ -1192,7 +1222,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 23 more
         best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
         unsure: None,
-        ranking: &RANKING_114,
+        ranking: &RANKING_117,
     },
     Leaf {
         // 4 inputs
@@ -1202,7 +1232,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 26 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
-        ranking: &RANKING_115,
+        ranking: &RANKING_118,
     },
     Leaf {
         // 5 inputs
@@ -1212,7 +1242,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 25 more
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
         unsure: None,
-        ranking: &RANKING_116,
+        ranking: &RANKING_119,
     },
     Leaf {
         // 3 inputs
@@ -1222,7 +1252,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 26 more
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
         unsure: None,
-        ranking: &RANKING_117,
+        ranking: &RANKING_120,
     },
     Leaf {
         // 3 inputs
@@ -1232,7 +1262,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 25 more
         best: Ok(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
         unsure: None,
-        ranking: &RANKING_118,
+        ranking: &RANKING_121,
     },
     Leaf {
         // 7 inputs
@@ -1242,7 +1272,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 29 more
         best: Ok(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
         unsure: None,
-        ranking: &RANKING_119,
+        ranking: &RANKING_122,
     },
     Leaf {
         // 41 inputs
@@ -1252,7 +1282,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 22 more
         best: Ok(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
         unsure: None,
-        ranking: &RANKING_120,
+        ranking: &RANKING_123,
     },
     Leaf {
         // 40 inputs
@@ -1262,7 +1292,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 24 more
         best: Ok(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
         unsure: None,
-        ranking: &RANKING_121,
+        ranking: &RANKING_124,
     },
     Leaf {
         // 2 inputs
@@ -1272,7 +1302,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 25 more
         best: Ok(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
         unsure: None,
-        ranking: &RANKING_122,
+        ranking: &RANKING_125,
     },
     Leaf {
         // 9 inputs
@@ -1282,7 +1312,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 26 more
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
         unsure: None,
-        ranking: &RANKING_123,
+        ranking: &RANKING_126,
     },
     Leaf {
         // 4 inputs
@@ -1292,7 +1322,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 25 more
         best: Ok(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
         unsure: None,
-        ranking: &RANKING_124,
+        ranking: &RANKING_127,
     },
     Leaf {
         // 7 inputs
@@ -1302,7 +1332,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 25 more
         best: Ok(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
         unsure: None,
-        ranking: &RANKING_125,
+        ranking: &RANKING_128,
     },
     Leaf {
         // 4 inputs
@@ -1312,7 +1342,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 34 more
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
         unsure: None,
-        ranking: &RANKING_126,
+        ranking: &RANKING_129,
     },
     Leaf {
         // 2 inputs
@@ -1322,7 +1352,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 31 more
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
         unsure: None,
-        ranking: &RANKING_127,
+        ranking: &RANKING_130,
     },
     Leaf {
         // 3 inputs
@@ -1332,7 +1362,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 30 more
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
         unsure: None,
-        ranking: &RANKING_128,
+        ranking: &RANKING_131,
     },
     Leaf {
         // 4 inputs
@@ -1342,7 +1372,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 26 more
         best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
         unsure: None,
-        ranking: &RANKING_129,
+        ranking: &RANKING_132,
     },
     Leaf {
         // 3 inputs
@@ -1352,277 +1382,338 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 28 more
         best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
         unsure: None,
-        ranking: &RANKING_130,
-    },
-    Leaf {
-        // 9 inputs
-        // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.005 expected, 1.018 at worst, 0.858 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.010 expected, 1.022 at worst, 0.874 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.022 expected, 1.059 at worst, 0.869 of the fallback's time at worst
-        // and 19 more
-        best: Ok(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-        unsure: None,
-        ranking: &RANKING_131,
-    },
-    Leaf {
-        // 20 inputs
-        // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.006 expected, 1.054 at worst, 0.863 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.021 expected, 1.078 at worst, 0.901 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // and 12 more
-        best: Ok(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-        unsure: None,
-        ranking: &RANKING_132,
-    },
-    Leaf {
-        // 12 inputs
-        // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.003 expected, 1.038 at worst, 1.038 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // and 25 more
-        best: Ok(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-        unsure: None,
         ranking: &RANKING_133,
     },
     Leaf {
-        // 2 inputs
-        // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.015 expected, 1.029 at worst, 0.403 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // 4 inputs
+        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.675 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.021 expected, 1.033 at worst, 0.688 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.019 expected, 1.026 at worst, 0.684 of the fallback's time at worst
         // and 29 more
-        best: Ok(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+        best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
         unsure: None,
         ranking: &RANKING_134,
     },
     Leaf {
-        // 4 inputs
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.679 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.026 expected, 1.038 at worst, 0.688 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // and 26 more
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+        // 3 inputs
+        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.003 expected, 1.005 at worst, 0.583 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.581 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.008 expected, 1.015 at worst, 0.584 of the fallback's time at worst
+        // and 29 more
+        best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
         unsure: None,
         ranking: &RANKING_135,
     },
     Leaf {
-        // 8 inputs
-        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.002 at worst, 0.826 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.015 expected, 1.037 at worst, 0.831 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.023 expected, 1.045 at worst, 0.837 of the fallback's time at worst
-        // and 21 more
+        // 3 inputs
+        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.010 expected, 1.013 at worst, 0.869 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.017 expected, 1.022 at worst, 0.874 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.018 expected, 1.045 at worst, 0.867 of the fallback's time at worst
+        // and 17 more
         best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
         unsure: None,
         ranking: &RANKING_136,
     },
     Leaf {
-        // 37 inputs
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.016 expected, 1.184 at worst, 0.834 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.052 expected, 1.200 at worst, 0.857 of the fallback's time at worst
-        // and 22 more
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+        // 9 inputs
+        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.001 expected, 1.008 at worst, 0.826 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.013 expected, 1.037 at worst, 0.831 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.016 expected, 1.024 at worst, 0.825 of the fallback's time at worst
+        // and 21 more
+        best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
         unsure: None,
         ranking: &RANKING_137,
     },
     Leaf {
-        // 7 inputs
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.001 expected, 1.004 at worst, 0.720 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.051 expected, 1.079 at worst, 0.722 of the fallback's time at worst
-        // and 24 more
+        // 12 inputs
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.006 expected, 1.016 at worst, 0.731 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.023 expected, 1.060 at worst, 0.741 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.030 expected, 1.072 at worst, 0.742 of the fallback's time at worst
+        // and 27 more
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
         unsure: None,
         ranking: &RANKING_138,
     },
     Leaf {
-        // 5 inputs
-        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.675 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.019 expected, 1.033 at worst, 0.688 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.022 expected, 1.033 at worst, 0.685 of the fallback's time at worst
-        // and 29 more
-        best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+        // 12 inputs
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.004 at worst, 0.722 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.021 expected, 1.041 at worst, 0.741 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.029 expected, 1.106 at worst, 0.746 of the fallback's time at worst
+        // and 25 more
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
         unsure: None,
         ranking: &RANKING_139,
     },
     Leaf {
-        // 4 inputs
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.581 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.006 expected, 1.013 at worst, 0.583 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.006 expected, 1.015 at worst, 0.584 of the fallback's time at worst
-        // and 31 more
+        // 3 inputs
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.443 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.013 expected, 1.020 at worst, 0.452 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.028 expected, 1.048 at worst, 0.464 of the fallback's time at worst
+        // and 35 more
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
         unsure: None,
         ranking: &RANKING_140,
     },
     Leaf {
-        // 34 inputs
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.005 expected, 1.073 at worst, 0.583 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.018 expected, 1.122 at worst, 0.576 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.037 expected, 1.107 at worst, 0.617 of the fallback's time at worst
+        // 13 inputs
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.002 expected, 1.011 at worst, 0.562 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.019 expected, 1.053 at worst, 0.592 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.032 expected, 1.087 at worst, 0.565 of the fallback's time at worst
         // and 35 more
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
         unsure: None,
         ranking: &RANKING_141,
     },
     Leaf {
-        // 13 inputs
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.005 expected, 1.057 at worst, 0.356 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.028 expected, 1.071 at worst, 0.381 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.036 expected, 1.082 at worst, 0.373 of the fallback's time at worst
-        // and 37 more
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+        // 5 inputs
+        // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.011 expected, 1.054 at worst, 0.826 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.086 expected, 1.147 at worst, 0.845 of the fallback's time at worst
+        // and 22 more
+        best: Ok(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
         unsure: None,
         ranking: &RANKING_142,
     },
     Leaf {
-        // 8 inputs
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.013 expected, 1.078 at worst, 0.956 of the fallback's time at worst
+        // 31 inputs
+        // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.004 expected, 1.038 at worst, 1.038 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.055 expected, 1.115 at worst, 0.987 of the fallback's time at worst
-        // and 16 more
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.036 expected, 1.155 at worst, 1.106 of the fallback's time at worst
+        // and 15 more
+        best: Ok(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
         unsure: None,
         ranking: &RANKING_143,
     },
     Leaf {
         // 4 inputs
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.834 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.045 expected, 1.097 at worst, 0.958 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.062 expected, 1.142 at worst, 1.007 of the fallback's time at worst
-        // and 13 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.052 expected, 1.064 at worst, 0.884 of the fallback's time at worst
+        // and 24 more
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
         unsure: None,
         ranking: &RANKING_144,
     },
     Leaf {
         // 6 inputs
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.589 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.029 expected, 1.048 at worst, 0.607 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.055 expected, 1.174 at worst, 0.702 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // and 34 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+        // and 36 more
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
         unsure: None,
         ranking: &RANKING_145,
     },
     Leaf {
-        // 3 inputs
-        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.049 expected, 1.155 at worst, 0.880 of the fallback's time at worst
+        // 4 inputs
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // and 14 more
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.073 expected, 1.184 at worst, 0.834 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.075 expected, 1.139 at worst, 0.802 of the fallback's time at worst
+        // and 25 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
         ranking: &RANKING_146,
     },
     Leaf {
-        // 16 inputs
-        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.797 of the fallback's time at worst
+        // 6 inputs
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.021 expected, 1.100 at worst, 0.641 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // and 23 more
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.057 expected, 1.110 at worst, 0.677 of the fallback's time at worst
+        // and 31 more
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
         unsure: None,
         ranking: &RANKING_147,
     },
     Leaf {
-        // 3 inputs
+        // 38 inputs
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.003 expected, 1.042 at worst, 0.924 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.060 expected, 1.100 at worst, 0.969 of the fallback's time at worst
-        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.025 expected, 1.037 at worst, 0.914 of the fallback's time at worst
-        // and 16 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.042 expected, 1.092 at worst, 0.932 of the fallback's time at worst
+        // and 21 more
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
         unsure: None,
         ranking: &RANKING_148,
     },
     Leaf {
-        // 5 inputs
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.834 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.055 expected, 1.092 at worst, 0.884 of the fallback's time at worst
-        // and 14 more
+        // 3 inputs
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.303 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.014 expected, 1.016 at worst, 0.306 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.007 expected, 1.018 at worst, 0.304 of the fallback's time at worst
+        // and 35 more
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
         unsure: None,
         ranking: &RANKING_149,
     },
     Leaf {
-        // 3 inputs
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.002 expected, 1.005 at worst, 0.664 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=2: slowdown 1.011 expected, 1.020 at worst, 0.672 of the fallback's time at worst
+        // 1 input
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // and 24 more
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.155 expected, 1.155 at worst, 0.880 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // and 19 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
         ranking: &RANKING_150,
     },
     Leaf {
-        // 10 inputs
-        // extern_fallback_mixed_mm: slowdown 1.009 expected, 1.046 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternFallbackMixedMm),
+        // 1 input
+        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.356 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // and 30 more
+        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
         unsure: None,
         ranking: &RANKING_151,
     },
     Leaf {
-        // 4 inputs
-        // extern_fallback_mixed_mm: slowdown 1.017 expected, 1.043 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternFallbackMixedMm),
+        // 5 inputs
+        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.392 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.044 expected, 1.068 at worst, 0.403 of the fallback's time at worst
+        // and 36 more
+        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
         unsure: None,
         ranking: &RANKING_152,
     },
     Leaf {
-        // 3 inputs
-        // extern_fallback_mixed_mm: slowdown 1.002 expected, 1.006 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternFallbackMixedMm),
+        // 18 inputs
+        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.816 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // and 21 more
+        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
         unsure: None,
         ranking: &RANKING_153,
     },
     Leaf {
         // 3 inputs
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.002 expected, 1.005 at worst, 0.673 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.006 expected, 1.015 at worst, 0.982 of the fallback's time at worst
-        // extern_fallback_mixed_mm: slowdown 1.086 expected, 1.125 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.086 expected, 1.149 at worst, 0.703 of the fallback's time at worst
+        // and 22 more
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
         unsure: None,
         ranking: &RANKING_154,
     },
     Leaf {
-        // 8 inputs
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.964 of the fallback's time at worst
-        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.012 expected, 1.027 at worst, 0.979 of the fallback's time at worst
+        // 3 inputs
+        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.025 expected, 1.037 at worst, 0.914 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // and 4 more
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+        // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.024 expected, 1.074 at worst, 0.881 of the fallback's time at worst
+        // and 18 more
+        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
         unsure: None,
         ranking: &RANKING_155,
     },
     Leaf {
-        // 7 inputs
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.001 expected, 1.005 at worst, 0.888 of the fallback's time at worst
-        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.037 expected, 1.057 at worst, 0.901 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.019 expected, 1.051 at worst, 0.888 of the fallback's time at worst
-        // and 12 more
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+        // 4 inputs
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.003 expected, 1.007 at worst, 0.310 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.012 expected, 1.020 at worst, 0.308 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // and 40 more
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
         unsure: None,
         ranking: &RANKING_156,
     },
     Leaf {
-        // 37 inputs
-        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.037 expected, 1.157 at worst, 1.007 of the fallback's time at worst
+        // 3 inputs
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.296 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // and 17 more
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.027 expected, 1.033 at worst, 0.306 of the fallback's time at worst
+        // and 39 more
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
         unsure: None,
         ranking: &RANKING_157,
     },
     Leaf {
-        // 91 inputs
-        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.003 expected, 1.055 at worst, 1.037 of the fallback's time at worst
+        // 3 inputs
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.001 at worst, 0.598 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=32_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.070 expected, 1.153 at worst, 1.108 of the fallback's time at worst
-        // and 15 more
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.055 expected, 1.072 at worst, 0.641 of the fallback's time at worst
+        // and 31 more
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
         unsure: None,
         ranking: &RANKING_158,
+    },
+    Leaf {
+        // 2 inputs
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.008 expected, 1.016 at worst, 0.254 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.013 expected, 1.026 at worst, 0.249 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // and 40 more
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+        unsure: None,
+        ranking: &RANKING_159,
+    },
+    Leaf {
+        // 4 inputs
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.664 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.044 expected, 1.093 at worst, 0.682 of the fallback's time at worst
+        // and 39 more
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+        unsure: None,
+        ranking: &RANKING_160,
+    },
+    Leaf {
+        // 5 inputs
+        // extern_fallback_mixed_mm: slowdown 1.008 expected, 1.043 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternFallbackMixedMm),
+        unsure: None,
+        ranking: &RANKING_161,
+    },
+    Leaf {
+        // 4 inputs
+        // extern_fallback_mixed_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternFallbackMixedMm),
+        unsure: None,
+        ranking: &RANKING_162,
+    },
+    Leaf {
+        // 3 inputs
+        // extern_fallback_mixed_mm: slowdown 1.030 expected, 1.046 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternFallbackMixedMm),
+        unsure: None,
+        ranking: &RANKING_163,
+    },
+    Leaf {
+        // 15 inputs
+        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.024 expected, 1.057 at worst, 0.979 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.000 expected, 1.005 at worst, 0.964 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // and 9 more
+        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+        unsure: None,
+        ranking: &RANKING_164,
+    },
+    Leaf {
+        // 78 inputs
+        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.001 expected, 1.055 at worst, 1.002 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // and 11 more
+        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+        unsure: None,
+        ranking: &RANKING_165,
+    },
+    Leaf {
+        // 19 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: slowdown 1.001 expected, 1.009 at worst, 0.992 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // and 19 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+        unsure: None,
+        ranking: &RANKING_166,
+    },
+    Leaf {
+        // 39 inputs
+        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.006 expected, 1.047 at worst, 1.037 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // type=cuda_BLOCK-M=32_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.070 expected, 1.153 at worst, 1.108 of the fallback's time at worst
+        // and 26 more
+        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+        unsure: None,
+        ranking: &RANKING_167,
     },
     Leaf {
         // 2 inputs
@@ -1632,7 +1723,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 18 more
         best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
         unsure: None,
-        ranking: &RANKING_159,
+        ranking: &RANKING_168,
     },
     Leaf {
         // 10 inputs
@@ -1642,7 +1733,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 28 more
         best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
         unsure: None,
-        ranking: &RANKING_160,
+        ranking: &RANKING_169,
     },
     Leaf {
         // 3 inputs
@@ -1652,7 +1743,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 18 more
         best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
         unsure: None,
-        ranking: &RANKING_161,
+        ranking: &RANKING_170,
     },
     Leaf {
         // 6 inputs
@@ -1662,7 +1753,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 10 more
         best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
         unsure: None,
-        ranking: &RANKING_162,
+        ranking: &RANKING_171,
     },
     Leaf {
         // 3 inputs
@@ -1672,7 +1763,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 41 more
         best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
         unsure: None,
-        ranking: &RANKING_163,
+        ranking: &RANKING_172,
     },
     Leaf {
         // 3 inputs
@@ -1682,7 +1773,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 41 more
         best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
         unsure: None,
-        ranking: &RANKING_164,
+        ranking: &RANKING_173,
     },
     Leaf {
         // 3 inputs
@@ -1692,7 +1783,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 16 more
         best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
         unsure: None,
-        ranking: &RANKING_165,
+        ranking: &RANKING_174,
     },
     Leaf {
         // 3 inputs
@@ -1702,87 +1793,87 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 29 more
         best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
         unsure: None,
-        ranking: &RANKING_166,
+        ranking: &RANKING_175,
     },
     Leaf {
         // 7 inputs
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.004 expected, 1.023 at worst, 0.752 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.015 expected, 1.034 at worst, 0.765 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.025 expected, 1.045 at worst, 0.765 of the fallback's time at worst
-        // and 41 more
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.007 expected, 1.025 at worst, 0.565 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.013 expected, 1.034 at worst, 0.565 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.023 expected, 1.045 at worst, 0.564 of the fallback's time at worst
+        // and 42 more
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
         unsure: None,
-        ranking: &RANKING_167,
+        ranking: &RANKING_176,
     },
     Leaf {
-        // 4 inputs
-        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.001 expected, 1.005 at worst, 0.670 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.006 expected, 1.011 at worst, 0.667 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.040 expected, 1.056 at worst, 0.689 of the fallback's time at worst
-        // and 41 more
+        // 6 inputs
+        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.001 expected, 1.004 at worst, 0.388 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.019 expected, 1.042 at worst, 0.393 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.028 expected, 1.056 at worst, 0.404 of the fallback's time at worst
+        // and 42 more
         best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
         unsure: None,
-        ranking: &RANKING_168,
+        ranking: &RANKING_177,
     },
     Leaf {
-        // 13 inputs
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.003 expected, 1.025 at worst, 0.496 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.033 expected, 1.114 at worst, 0.504 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.036 expected, 1.116 at worst, 0.509 of the fallback's time at worst
+        // 12 inputs
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.001 expected, 1.007 at worst, 0.496 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.027 expected, 1.070 at worst, 0.504 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.039 expected, 1.116 at worst, 0.509 of the fallback's time at worst
         // and 42 more
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
         unsure: None,
-        ranking: &RANKING_169,
+        ranking: &RANKING_178,
     },
     Leaf {
-        // 11 inputs
+        // 10 inputs
         // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.009 expected, 1.021 at worst, 0.517 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.012 expected, 1.029 at worst, 0.530 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.015 expected, 1.074 at worst, 0.556 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.010 expected, 1.024 at worst, 0.530 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.016 expected, 1.074 at worst, 0.556 of the fallback's time at worst
         // and 42 more
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
         unsure: None,
-        ranking: &RANKING_170,
+        ranking: &RANKING_179,
     },
     Leaf {
-        // 3 inputs
+        // 5 inputs
         // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.325 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.040 expected, 1.062 at worst, 0.337 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.039 expected, 1.062 at worst, 0.337 of the fallback's time at worst
         // and 43 more
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
         unsure: None,
-        ranking: &RANKING_171,
+        ranking: &RANKING_180,
     },
     Leaf {
         // 3 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.058 expected, 1.185 at worst, 0.588 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.049 expected, 1.076 at worst, 0.525 of the fallback's time at worst
-        // and 41 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-        unsure: None,
-        ranking: &RANKING_172,
-    },
-    Leaf {
-        // 8 inputs
-        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.003 expected, 1.016 at worst, 0.283 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.020 expected, 1.040 at worst, 0.283 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.004 expected, 1.009 at worst, 0.283 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.002 expected, 1.005 at worst, 0.283 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
         // and 43 more
-        best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
         unsure: None,
-        ranking: &RANKING_173,
+        ranking: &RANKING_181,
     },
     Leaf {
-        // 3 inputs
-        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.025 expected, 1.063 at worst, 0.673 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.029 expected, 1.069 at worst, 0.677 of the fallback's time at worst
+        // 6 inputs
+        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.009 expected, 1.018 at worst, 0.765 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.020 expected, 1.040 at worst, 0.765 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
         // and 41 more
         best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
         unsure: None,
-        ranking: &RANKING_174,
+        ranking: &RANKING_182,
+    },
+    Leaf {
+        // 3 inputs
+        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.037 expected, 1.063 at worst, 0.673 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.048 expected, 1.069 at worst, 0.677 of the fallback's time at worst
+        // and 38 more
+        best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+        unsure: None,
+        ranking: &RANKING_183,
     },
     Leaf {
         // 3 inputs
@@ -1792,7 +1883,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 43 more
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
         unsure: None,
-        ranking: &RANKING_175,
+        ranking: &RANKING_184,
     },
     Leaf {
         // 4 inputs
@@ -1802,7 +1893,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 44 more
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
         unsure: None,
-        ranking: &RANKING_176,
+        ranking: &RANKING_185,
     },
     Leaf {
         // 3 inputs
@@ -1812,7 +1903,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 44 more
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
         unsure: None,
-        ranking: &RANKING_177,
+        ranking: &RANKING_186,
     },
     Leaf {
         // 4 inputs
@@ -1822,7 +1913,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 44 more
         best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
         unsure: None,
-        ranking: &RANKING_178,
+        ranking: &RANKING_187,
     },
     Leaf {
         // 4 inputs
@@ -1832,7 +1923,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 43 more
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
         unsure: None,
-        ranking: &RANKING_179,
+        ranking: &RANKING_188,
     },
     Leaf {
         // 4 inputs
@@ -1842,7 +1933,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 44 more
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
         unsure: None,
-        ranking: &RANKING_180,
+        ranking: &RANKING_189,
     },
     Leaf {
         // 3 inputs
@@ -1852,7 +1943,7 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 44 more
         best: Ok(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
         unsure: None,
-        ranking: &RANKING_181,
+        ranking: &RANKING_190,
     },
     Leaf {
         // 3 inputs
@@ -1862,167 +1953,97 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 46 more
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
         unsure: None,
-        ranking: &RANKING_182,
+        ranking: &RANKING_191,
     },
     Leaf {
-        // 14 inputs
-        // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.002 expected, 1.023 at worst, 0.499 of the fallback's time at worst
+        // 25 inputs
+        // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.004 expected, 1.076 at worst, 0.499 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.083 expected, 1.205 at worst, 0.544 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.061 expected, 1.205 at worst, 0.544 of the fallback's time at worst
         // and 46 more
         best: Ok(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
         unsure: None,
-        ranking: &RANKING_183,
+        ranking: &RANKING_192,
     },
     Leaf {
-        // 11 inputs
-        // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.007 expected, 1.076 at worst, 0.327 of the fallback's time at worst
+        // 24 inputs
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.006 expected, 1.044 at worst, 0.299 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.021 expected, 1.051 at worst, 0.304 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.033 expected, 1.075 at worst, 0.304 of the fallback's time at worst
         // and 46 more
-        best: Ok(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
         unsure: None,
-        ranking: &RANKING_184,
+        ranking: &RANKING_193,
     },
     Leaf {
         // 18 inputs
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.004 expected, 1.044 at worst, 0.295 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.020 expected, 1.051 at worst, 0.296 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.003 expected, 1.021 at worst, 0.274 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // and 46 more
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-        unsure: None,
-        ranking: &RANKING_185,
-    },
-    Leaf {
-        // 6 inputs
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.013 expected, 1.033 at worst, 0.299 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.022 expected, 1.047 at worst, 0.304 of the fallback's time at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.024 expected, 1.074 at worst, 0.317 of the fallback's time at worst
-        // and 46 more
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-        unsure: None,
-        ranking: &RANKING_186,
-    },
-    Leaf {
-        // 11 inputs
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.234 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.045 expected, 1.089 at worst, 0.248 of the fallback's time at worst
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.045 expected, 1.089 at worst, 0.275 of the fallback's time at worst
         // and 46 more
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
         unsure: None,
-        ranking: &RANKING_187,
+        ranking: &RANKING_194,
     },
     Leaf {
-        // 7 inputs
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.007 expected, 1.021 at worst, 0.274 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.045 expected, 1.077 at worst, 0.275 of the fallback's time at worst
-        // and 46 more
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-        unsure: None,
-        ranking: &RANKING_188,
-    },
-    Leaf {
-        // 12 inputs
+        // 22 inputs
         // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.756 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
         // and 33 more
         best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
         unsure: None,
-        ranking: &RANKING_189,
-    },
-    Leaf {
-        // 10 inputs
-        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.595 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // and 38 more
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-        unsure: None,
-        ranking: &RANKING_190,
-    },
-    Leaf {
-        // 6 inputs
-        // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: slowdown 1.006 expected, 1.024 at worst, 0.670 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.049 expected, 1.137 at worst, 0.723 of the fallback's time at worst
-        // and 42 more
-        best: Ok(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-        unsure: None,
-        ranking: &RANKING_191,
-    },
-    Leaf {
-        // 9 inputs
-        // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.449 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // and 41 more
-        best: Ok(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-        unsure: None,
-        ranking: &RANKING_192,
-    },
-    Leaf {
-        // 9 inputs
-        // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=3: slowdown 1.000 expected, 1.002 at worst, 0.457 of the fallback's time at worst
-        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.030 expected, 1.105 at worst, 0.481 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // and 45 more
-        best: Ok(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-        unsure: None,
-        ranking: &RANKING_193,
-    },
-    Leaf {
-        // 13 inputs
-        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.315 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.044 expected, 1.079 at worst, 0.320 of the fallback's time at worst
-        // and 45 more
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-        unsure: None,
-        ranking: &RANKING_194,
-    },
-    Leaf {
-        // 28 inputs
-        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.032 expected, 1.159 at worst, 0.440 of the fallback's time at worst
-        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.020 expected, 1.164 at worst, 0.440 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // and 46 more
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-        unsure: None,
         ranking: &RANKING_195,
     },
     Leaf {
-        // 34 inputs
-        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.005 expected, 1.082 at worst, 0.361 of the fallback's time at worst
+        // 15 inputs
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.038 expected, 1.105 at worst, 0.357 of the fallback's time at worst
-        // and 46 more
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+        // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: slowdown 1.003 expected, 1.024 at worst, 0.670 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // and 41 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
         ranking: &RANKING_196,
     },
     Leaf {
+        // 22 inputs
+        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.012 expected, 1.105 at worst, 0.481 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.049 expected, 1.131 at worst, 0.487 of the fallback's time at worst
+        // and 46 more
+        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+        unsure: None,
+        ranking: &RANKING_197,
+    },
+    Leaf {
+        // 62 inputs
+        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.017 expected, 1.159 at worst, 0.440 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.057 expected, 1.224 at worst, 0.461 of the fallback's time at worst
+        // and 46 more
+        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+        unsure: None,
+        ranking: &RANKING_198,
+    },
+    Leaf {
         // 15 inputs
-        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.947 of the fallback's time at worst
+        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.003 expected, 1.024 at worst, 0.926 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
         // and 5 more
         best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
         unsure: None,
-        ranking: &RANKING_197,
+        ranking: &RANKING_199,
     },
     Leaf {
-        // 5 inputs
-        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.027 expected, 1.058 at worst, 0.926 of the fallback's time at worst
+        // 2 inputs
+        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.045 expected, 1.058 at worst, 0.854 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
         // and 8 more
         best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
         unsure: None,
-        ranking: &RANKING_198,
+        ranking: &RANKING_200,
     },
     Leaf {
         // 4 inputs
@@ -2032,60 +2053,45 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         // and 8 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
-        ranking: &RANKING_199,
-    },
-    Leaf {
-        // 12 inputs
-        // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: slowdown 1.011 expected, 1.073 at worst, 1.018 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // and 6 more
-        best: Ok(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-        unsure: None,
-        ranking: &RANKING_200,
-    },
-    Leaf {
-        // 48 inputs
-        // extern_fallback_mixed_mm: slowdown 1.015 expected, 1.260 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternFallbackMixedMm),
-        unsure: None,
         ranking: &RANKING_201,
     },
     Leaf {
-        // 10 inputs
+        // 8 inputs
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // extern_fallback_mixed_mm: slowdown 1.086 expected, 1.216 at worst, 1.000 of the fallback's time at worst
+        // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.844 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // and 9 more
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
         ranking: &RANKING_202,
     },
     Leaf {
-        // 36 inputs
+        // 16 inputs
+        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.006 expected, 1.078 at worst, 0.772 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.039 expected, 1.241 at worst, 0.772 of the fallback's time at worst
-        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma: slowdown 1.065 expected, 1.495 at worst, 0.748 of the fallback's time at worst
-        // and 33 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // and 31 more
+        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
         unsure: None,
         ranking: &RANKING_203,
     },
     Leaf {
         // 19 inputs
-        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma: slowdown 1.004 expected, 1.038 at worst, 0.684 of the fallback's time at worst
+        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma: slowdown 1.010 expected, 1.062 at worst, 0.642 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.059 expected, 1.172 at worst, 0.796 of the fallback's time at worst
-        // and 36 more
-        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.071 expected, 1.241 at worst, 0.739 of the fallback's time at worst
+        // and 34 more
+        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
         unsure: None,
         ranking: &RANKING_204,
     },
     Leaf {
-        // 1 input
-        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.002 expected, 1.002 at worst, 0.810 of the fallback's time at worst
+        // 20 inputs
+        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma: slowdown 1.005 expected, 1.038 at worst, 0.684 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // and 21 more
-        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.056 expected, 1.172 at worst, 0.796 of the fallback's time at worst
+        // and 36 more
+        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
         unsure: None,
         ranking: &RANKING_205,
     },
@@ -2100,44 +2106,144 @@ pub(crate) static LEAVES: [Leaf; 211] = [
         ranking: &RANKING_206,
     },
     Leaf {
-        // 16 inputs
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.060 expected, 1.192 at worst, 0.956 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // and 6 more
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+        // 30 inputs
+        // extern_fallback_mixed_mm: slowdown 1.012 expected, 1.074 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternFallbackMixedMm),
         unsure: None,
         ranking: &RANKING_207,
     },
     Leaf {
-        // 21 inputs
+        // 6 inputs
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.071 expected, 1.191 at worst, 1.043 of the fallback's time at worst
-        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-        // and 5 more
+        // extern_fallback_mixed_mm: slowdown 1.129 expected, 1.260 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
         unsure: None,
         ranking: &RANKING_208,
     },
     Leaf {
-        // 15 inputs
-        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.014 expected, 1.058 at worst, 0.822 of the fallback's time at worst
+        // 5 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // extern_fallback_mixed_mm: slowdown 1.101 expected, 1.188 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+        unsure: None,
+        ranking: &RANKING_209,
+    },
+    Leaf {
+        // 22 inputs
+        // extern_fallback_mixed_mm: slowdown 1.015 expected, 1.098 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternFallbackMixedMm),
+        unsure: None,
+        ranking: &RANKING_210,
+    },
+    Leaf {
+        // 4 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // and 4 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+        unsure: None,
+        ranking: &RANKING_211,
+    },
+    Leaf {
+        // 5 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.081 expected, 1.143 at worst, 0.983 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // and 4 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+        unsure: None,
+        ranking: &RANKING_212,
+    },
+    Leaf {
+        // 6 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.088 expected, 1.151 at worst, 1.008 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // and 4 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+        unsure: None,
+        ranking: &RANKING_213,
+    },
+    Leaf {
+        // 5 inputs
+        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.005 expected, 1.027 at worst, 0.939 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.064 expected, 1.091 at worst, 1.021 of the fallback's time at worst
+        // and 5 more
+        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+        unsure: None,
+        ranking: &RANKING_214,
+    },
+    Leaf {
+        // 5 inputs
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.070 expected, 1.132 at worst, 0.860 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // and 7 more
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+        unsure: None,
+        ranking: &RANKING_215,
+    },
+    Leaf {
+        // 7 inputs
+        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.000 expected, 1.000 at worst, 0.822 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
         // and 9 more
         best: Ok(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
         unsure: None,
-        ranking: &RANKING_209,
+        ranking: &RANKING_216,
     },
     Leaf {
-        // 115 inputs
-        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.006 expected, 1.102 at worst, 0.787 of the fallback's time at worst
+        // 23 inputs
+        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.010 expected, 1.058 at worst, 0.780 of the fallback's time at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // and 12 more
+        best: Ok(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+        unsure: None,
+        ranking: &RANKING_217,
+    },
+    Leaf {
+        // 21 inputs
+        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.013 expected, 1.071 at worst, 0.851 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma: slowdown 1.047 expected, 1.228 at worst, 0.811 of the fallback's time at worst
         // and 11 more
         best: Ok(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
         unsure: None,
-        ranking: &RANKING_210,
+        ranking: &RANKING_218,
+    },
+    Leaf {
+        // 9 inputs
+        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.038 expected, 1.104 at worst, 0.877 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma: slowdown 1.009 expected, 1.062 at worst, 0.820 of the fallback's time at worst
+        // and 10 more
+        best: Ok(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+        unsure: None,
+        ranking: &RANKING_219,
+    },
+    Leaf {
+        // 33 inputs
+        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.020 expected, 1.142 at worst, 0.836 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_SPLIT-K=2_mma=wgmma: slowdown 1.071 expected, 1.238 at worst, 0.797 of the fallback's time at worst
+        // and 11 more
+        best: Ok(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+        unsure: None,
+        ranking: &RANKING_220,
+    },
+    Leaf {
+        // 52 inputs
+        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.000 expected, 1.016 at worst, 0.824 of the fallback's time at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+        // and 10 more
+        best: Ok(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+        unsure: None,
+        ranking: &RANKING_221,
     },
 ];
 
@@ -2178,122 +2284,120 @@ static RANKING_0: [(f64, Choice); 34] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_1: [(f64, Choice); 35] = [
+static RANKING_1: [(f64, Choice); 34] = [
     (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_2: [(f64, Choice); 35] = [
+static RANKING_2: [(f64, Choice); 37] = [
     (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_3: [(f64, Choice); 36] = [
-    (0.9895833333333334, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.010416666666666666, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_4: [(f64, Choice); 34] = [
+static RANKING_3: [(f64, Choice); 33] = [
+    (0.9871794871794872, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.01282051282051282, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_4: [(f64, Choice); 33] = [
     (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
@@ -2326,7 +2430,6 @@ static RANKING_4: [(f64, Choice); 34] = [
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
@@ -2893,192 +2996,190 @@ static RANKING_19: [(f64, Choice); 45] = [
     (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_20: [(f64, Choice); 45] = [
+static RANKING_20: [(f64, Choice); 44] = [
     (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
 static RANKING_21: [(f64, Choice); 45] = [
     (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_22: [(f64, Choice); 46] = [
+static RANKING_22: [(f64, Choice); 45] = [
     (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
@@ -3278,19 +3379,19 @@ static RANKING_26: [(f64, Choice); 48] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_27: [(f64, Choice); 41] = [
-    (0.25, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.5, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+static RANKING_27: [(f64, Choice); 40] = [
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.75, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.25, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
@@ -3299,70 +3400,29 @@ static RANKING_27: [(f64, Choice); 41] = [
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_28: [(f64, Choice); 37] = [
-    (0.8333333333333334, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.16666666666666666, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_29: [(f64, Choice); 38] = [
+static RANKING_28: [(f64, Choice); 35] = [
     (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
@@ -3375,8 +3435,8 @@ static RANKING_29: [(f64, Choice); 38] = [
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
@@ -3391,41 +3451,38 @@ static RANKING_29: [(f64, Choice); 38] = [
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_30: [(f64, Choice); 39] = [
+static RANKING_29: [(f64, Choice); 37] = [
     (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
@@ -3433,61 +3490,17 @@ static RANKING_30: [(f64, Choice); 39] = [
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_31: [(f64, Choice); 39] = [
-    (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_32: [(f64, Choice); 41] = [
+static RANKING_30: [(f64, Choice); 38] = [
     (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
@@ -3503,122 +3516,252 @@ static RANKING_32: [(f64, Choice); 41] = [
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_31: [(f64, Choice); 38] = [
+    (0.9385964912280701, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.043859649122807015, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.017543859649122806, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_32: [(f64, Choice); 42] = [
+    (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_33: [(f64, Choice); 40] = [
-    (0.7916666666666666, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.16666666666666666, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.041666666666666664, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+static RANKING_33: [(f64, Choice); 41] = [
+    (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_34: [(f64, Choice); 41] = [
-    (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_35: [(f64, Choice); 45] = [
+static RANKING_34: [(f64, Choice); 42] = [
+    (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_35: [(f64, Choice); 42] = [
+    (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_36: [(f64, Choice); 45] = [
     (0.9, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.1, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
@@ -3666,7 +3809,7 @@ static RANKING_35: [(f64, Choice); 45] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_36: [(f64, Choice); 46] = [
+static RANKING_37: [(f64, Choice); 46] = [
     (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
@@ -3715,7 +3858,7 @@ static RANKING_36: [(f64, Choice); 46] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_37: [(f64, Choice); 46] = [
+static RANKING_38: [(f64, Choice); 46] = [
     (0.7, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.3, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
@@ -3764,7 +3907,7 @@ static RANKING_37: [(f64, Choice); 46] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_38: [(f64, Choice); 46] = [
+static RANKING_39: [(f64, Choice); 46] = [
     (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
@@ -3813,7 +3956,7 @@ static RANKING_38: [(f64, Choice); 46] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_39: [(f64, Choice); 46] = [
+static RANKING_40: [(f64, Choice); 46] = [
     (0.6666666666666666, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.3333333333333333, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
@@ -3862,7 +4005,7 @@ static RANKING_39: [(f64, Choice); 46] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_40: [(f64, Choice); 47] = [
+static RANKING_41: [(f64, Choice); 47] = [
     (0.3611111111111111, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.19444444444444442, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.3611111111111111, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
@@ -3912,7 +4055,7 @@ static RANKING_40: [(f64, Choice); 47] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_41: [(f64, Choice); 48] = [
+static RANKING_42: [(f64, Choice); 48] = [
     (0.625, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.375, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
@@ -3963,109 +4106,7 @@ static RANKING_41: [(f64, Choice); 48] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_42: [(f64, Choice); 48] = [
-    (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
 static RANKING_43: [(f64, Choice); 48] = [
-    (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_44: [(f64, Choice); 48] = [
     (0.75, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.25, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
@@ -4086,13 +4127,13 @@ static RANKING_44: [(f64, Choice); 48] = [
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
@@ -4116,16 +4157,16 @@ static RANKING_44: [(f64, Choice); 48] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_45: [(f64, Choice); 48] = [
-    (0.875, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.125, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+static RANKING_44: [(f64, Choice); 48] = [
+    (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
@@ -4135,7 +4176,58 @@ static RANKING_45: [(f64, Choice); 48] = [
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_45: [(f64, Choice); 48] = [
+    (0.75, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.25, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
@@ -4161,8 +4253,8 @@ static RANKING_45: [(f64, Choice); 48] = [
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
@@ -4171,37 +4263,37 @@ static RANKING_46: [(f64, Choice); 48] = [
     (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
@@ -4210,8 +4302,8 @@ static RANKING_46: [(f64, Choice); 48] = [
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
@@ -4221,38 +4313,38 @@ static RANKING_46: [(f64, Choice); 48] = [
 static RANKING_47: [(f64, Choice); 48] = [
     (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
@@ -4269,266 +4361,269 @@ static RANKING_47: [(f64, Choice); 48] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_48: [(f64, Choice); 39] = [
-    (0.8717948717948717, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0641025641025641, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0641025641025641, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+static RANKING_48: [(f64, Choice); 48] = [
+    (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_49: [(f64, Choice); 42] = [
-    (0.7916666666666666, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.10416666666666666, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.10416666666666666, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_50: [(f64, Choice); 45] = [
-    (1.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_51: [(f64, Choice); 46] = [
-    (0.9782608695652174, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.021739130434782608, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_52: [(f64, Choice); 47] = [
-    (1.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_49: [(f64, Choice); 39] = [
+    (0.8229166666666666, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.10416666666666666, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.07291666666666666, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_50: [(f64, Choice); 44] = [
+    (0.8888888888888888, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.1111111111111111, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_51: [(f64, Choice); 45] = [
+    (1.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_52: [(f64, Choice); 46] = [
+    (1.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
 static RANKING_53: [(f64, Choice); 47] = [
-    (0.625, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (1.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.375, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
@@ -4538,9 +4633,9 @@ static RANKING_53: [(f64, Choice); 47] = [
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
@@ -4554,28 +4649,28 @@ static RANKING_53: [(f64, Choice); 47] = [
 ];
 
 static RANKING_54: [(f64, Choice); 48] = [
-    (0.9545454545454546, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.9615384615384616, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.045454545454545456, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.038461538461538464, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
@@ -4585,13 +4680,13 @@ static RANKING_54: [(f64, Choice); 48] = [
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
@@ -4606,342 +4701,94 @@ static RANKING_54: [(f64, Choice); 48] = [
 
 static RANKING_55: [(f64, Choice); 48] = [
     (1.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_56: [(f64, Choice); 47] = [
-    (1.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_57: [(f64, Choice); 45] = [
-    (0.7022222222222222, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.23555555555555557, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.013333333333333334, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.013333333333333334, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.035555555555555556, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_58: [(f64, Choice); 46] = [
-    (0.9583333333333334, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.041666666666666664, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_59: [(f64, Choice); 47] = [
+static RANKING_56: [(f64, Choice); 48] = [
     (0.5, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.5, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.5, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_60: [(f64, Choice); 48] = [
-    (0.6964285714285713, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.16071428571428573, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.05357142857142856, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.047619047619047616, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.02976190476190476, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.011904761904761904, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_61: [(f64, Choice); 49] = [
-    (0.6388888888888888, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.13888888888888887, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.2222222222222222, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
@@ -4951,47 +4798,291 @@ static RANKING_61: [(f64, Choice); 49] = [
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_62: [(f64, Choice); 49] = [
-    (0.375, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.25, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.375, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+static RANKING_57: [(f64, Choice); 44] = [
+    (0.875, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.125, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_58: [(f64, Choice); 45] = [
+    (0.6393939393939394, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.2757575757575758, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.018181818181818184, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.018181818181818184, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.048484848484848485, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_59: [(f64, Choice); 46] = [
+    (0.7142857142857143, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.07142857142857142, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.14285714285714285, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.07142857142857142, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_60: [(f64, Choice); 47] = [
+    (0.8115942028985507, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.15942028985507245, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.014492753623188404, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.014492753623188404, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_61: [(f64, Choice); 48] = [
+    (0.5, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.5, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_62: [(f64, Choice); 48] = [
+    (0.5, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.24285714285714283, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.12380952380952381, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.07619047619047618, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.028571428571428574, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.028571428571428574, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
@@ -5000,50 +5091,49 @@ static RANKING_62: [(f64, Choice); 49] = [
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
 static RANKING_63: [(f64, Choice); 49] = [
-    (0.5, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.4, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.1, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.7619047619047619, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.11904761904761904, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.07142857142857142, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.047619047619047616, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
@@ -5052,52 +5142,52 @@ static RANKING_63: [(f64, Choice); 49] = [
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
 static RANKING_64: [(f64, Choice); 49] = [
-    (0.611111111111111, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.27777777777777773, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.1111111111111111, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.5, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.3333333333333333, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.16666666666666666, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
@@ -5112,44 +5202,44 @@ static RANKING_64: [(f64, Choice); 49] = [
 ];
 
 static RANKING_65: [(f64, Choice); 49] = [
-    (0.16666666666666666, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.6666666666666666, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.16666666666666666, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.5, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.4, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.1, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
@@ -5164,44 +5254,44 @@ static RANKING_65: [(f64, Choice); 49] = [
 ];
 
 static RANKING_66: [(f64, Choice); 49] = [
-    (0.4916666666666667, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.39166666666666666, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.09166666666666665, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.025, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.75, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.1, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.05, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.05, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.05, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
@@ -5216,44 +5306,44 @@ static RANKING_66: [(f64, Choice); 49] = [
 ];
 
 static RANKING_67: [(f64, Choice); 49] = [
-    (0.6392156862745098, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.1196078431372549, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.09019607843137256, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.05098039215686274, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.04901960784313725, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.041176470588235294, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.7333333333333333, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.13333333333333333, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.13333333333333333, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.00980392156862745, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
@@ -5268,42 +5358,42 @@ static RANKING_67: [(f64, Choice); 49] = [
 ];
 
 static RANKING_68: [(f64, Choice); 49] = [
-    (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.20833333333333331, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.3333333333333333, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.20833333333333331, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.08333333333333333, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.08333333333333333, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.041666666666666664, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.041666666666666664, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
@@ -5320,42 +5410,42 @@ static RANKING_68: [(f64, Choice); 49] = [
 ];
 
 static RANKING_69: [(f64, Choice); 49] = [
-    (0.8333333333333334, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.16666666666666666, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.20833333333333331, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.5833333333333333, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.08333333333333333, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.125, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
@@ -5372,42 +5462,42 @@ static RANKING_69: [(f64, Choice); 49] = [
 ];
 
 static RANKING_70: [(f64, Choice); 49] = [
-    (0.2815295815295815, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.19516594516594515, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.11486291486291486, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.1375901875901876, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0694083694083694, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.051226551226551224, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.08672438672438672, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0101010101010101, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.04329004329004329, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0101010101010101, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.7148148148148148, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.06666666666666667, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.11296296296296296, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.03888888888888889, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.020370370370370372, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.046296296296296294, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
@@ -5416,48 +5506,48 @@ static RANKING_70: [(f64, Choice); 49] = [
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
 static RANKING_71: [(f64, Choice); 49] = [
-    (0.36166666666666664, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.29500000000000004, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.12833333333333333, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.095, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.016666666666666666, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.10333333333333332, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
@@ -5468,48 +5558,48 @@ static RANKING_71: [(f64, Choice); 49] = [
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
 static RANKING_72: [(f64, Choice); 49] = [
-    (0.3666666666666667, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.33333333333333337, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.06666666666666667, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.06666666666666667, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.06666666666666667, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.03333333333333333, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.06666666666666667, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.8333333333333334, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.16666666666666666, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
@@ -5520,49 +5610,205 @@ static RANKING_72: [(f64, Choice); 49] = [
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
 static RANKING_73: [(f64, Choice); 49] = [
-    (0.7638888888888888, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.041666666666666664, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.041666666666666664, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.041666666666666664, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.05555555555555555, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.05555555555555555, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.2595238095238095, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.23348214285714286, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.10848214285714285, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.11889880952380952, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.06994047619047619, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.09434523809523808, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.07514880952380952, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.040178571428571425, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_74: [(f64, Choice); 49] = [
+    (0.2777777777777778, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.5277777777777778, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.027777777777777776, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.027777777777777776, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.027777777777777776, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.027777777777777776, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.027777777777777776, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.027777777777777776, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.027777777777777776, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_75: [(f64, Choice); 49] = [
+    (0.611111111111111, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.27777777777777773, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.1111111111111111, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_76: [(f64, Choice); 49] = [
+    (0.48809523809523814, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.08333333333333333, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.08333333333333333, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.1904761904761905, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.08333333333333333, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.023809523809523808, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.047619047619047616, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
@@ -5572,81 +5818,32 @@ static RANKING_73: [(f64, Choice); 49] = [
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_74: [(f64, Choice); 46] = [
-    (0.6527777777777778, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.3194444444444445, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+static RANKING_77: [(f64, Choice); 46] = [
+    (0.7685185185185186, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.21296296296296297, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.027777777777777776, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.018518518518518517, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_75: [(f64, Choice); 46] = [
-    (1.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
@@ -5658,8 +5855,8 @@ static RANKING_75: [(f64, Choice); 46] = [
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
@@ -5677,44 +5874,44 @@ static RANKING_75: [(f64, Choice); 46] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_76: [(f64, Choice); 48] = [
-    (0.5925925925925926, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.31481481481481477, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.09259259259259259, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+static RANKING_78: [(f64, Choice); 48] = [
+    (0.7738095238095237, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.16666666666666666, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.05952380952380952, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
@@ -5725,143 +5922,41 @@ static RANKING_76: [(f64, Choice); 48] = [
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_77: [(f64, Choice); 49] = [
-    (0.8733333333333334, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.11333333333333334, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.013333333333333332, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_78: [(f64, Choice); 46] = [
-    (0.8385416666666667, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.09375, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.010416666666666666, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.057291666666666664, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
 static RANKING_79: [(f64, Choice); 49] = [
-    (0.736842105263158, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.13157894736842105, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.08771929824561403, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.7222222222222222, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.15740740740740738, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.07870370370370369, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.017543859649122806, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.02631578947368421, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.04166666666666666, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
@@ -5869,6 +5964,7 @@ static RANKING_79: [(f64, Choice); 49] = [
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
@@ -5881,140 +5977,140 @@ static RANKING_79: [(f64, Choice); 49] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_80: [(f64, Choice); 48] = [
-    (0.7777777777777778, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.1111111111111111, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.1111111111111111, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+static RANKING_80: [(f64, Choice); 49] = [
+    (0.4121212121212121, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.018181818181818184, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0303030303030303, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_81: [(f64, Choice); 48] = [
-    (0.7303703703703706, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.19703703703703704, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.011111111111111112, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.00814814814814815, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.00814814814814815, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.00814814814814815, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.037037037037037035, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_82: [(f64, Choice); 49] = [
-    (0.675, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.14166666666666666, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.07499999999999998, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.10833333333333332, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.30303030303030304, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.018181818181818184, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.2, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.018181818181818184, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_81: [(f64, Choice); 46] = [
+    (0.8448275862068966, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.10344827586206896, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.05172413793103448, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_82: [(f64, Choice); 49] = [
+    (0.6294117647058824, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.2176470588235294, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.12941176470588237, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.011764705882352941, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.011764705882352941, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
@@ -6027,7 +6123,6 @@ static RANKING_82: [(f64, Choice); 49] = [
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
@@ -6036,38 +6131,39 @@ static RANKING_82: [(f64, Choice); 49] = [
 ];
 
 static RANKING_83: [(f64, Choice); 49] = [
-    (0.31428571428571433, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.028571428571428574, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.31428571428571433, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.028571428571428574, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.028571428571428574, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.2857142857142857, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.18988095238095237, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.13988095238095238, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.18988095238095237, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.18988095238095237, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.12738095238095237, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.09166666666666667, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.03571428571428571, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.03571428571428571, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
@@ -6080,7 +6176,6 @@ static RANKING_83: [(f64, Choice); 49] = [
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
@@ -6088,78 +6183,26 @@ static RANKING_83: [(f64, Choice); 49] = [
 ];
 
 static RANKING_84: [(f64, Choice); 49] = [
-    (0.47663690476190473, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.21413690476190478, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.11726190476190475, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.09122023809523809, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.03184523809523809, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.051041666666666666, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.008928571428571428, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.008928571428571428, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.5044117647058823, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.22009803921568627, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.10245098039215685, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.07107843137254902, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.048529411764705876, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.01911764705882353, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.007352941176470588, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.026960784313725488, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_85: [(f64, Choice); 49] = [
-    (0.5955128205128205, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.14679487179487177, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.08910256410256409, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.05448717948717948, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.044230769230769226, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.025, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.009615384615384616, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.035256410256410256, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
@@ -6172,10 +6215,10 @@ static RANKING_85: [(f64, Choice); 49] = [
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
@@ -6191,40 +6234,90 @@ static RANKING_85: [(f64, Choice); 49] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_86: [(f64, Choice); 49] = [
-    (0.35714285714285715, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.6428571428571429, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+static RANKING_85: [(f64, Choice); 47] = [
+    (0.2222222222222222, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.5555555555555555, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.2222222222222222, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_86: [(f64, Choice); 48] = [
+    (0.8978494623655915, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.09139784946236558, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.01075268817204301, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
@@ -6239,42 +6332,41 @@ static RANKING_86: [(f64, Choice); 49] = [
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
 static RANKING_87: [(f64, Choice); 49] = [
-    (0.875, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.125, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.586111111111111, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.11706349206349206, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.11388888888888889, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.052380952380952375, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.005952380952380952, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.07738095238095238, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.005952380952380952, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.01984126984126984, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.004761904761904762, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.004761904761904762, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.011904761904761904, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
@@ -6296,37 +6388,37 @@ static RANKING_87: [(f64, Choice); 49] = [
 ];
 
 static RANKING_88: [(f64, Choice); 49] = [
-    (0.3664609053497942, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.18127572016460908, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.08559670781893003, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.17386831275720166, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.5068783068783068, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.14973544973544975, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.2195767195767196, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.038624338624338624, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.029100529100529102, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.02275132275132275, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.02275132275132275, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.009259259259259259, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.009259259259259259, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.047325102880658436, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.09979423868312756, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.011522633744855968, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.011522633744855968, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.005291005291005291, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.005291005291005291, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.004115226337448559, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
@@ -6348,31 +6440,135 @@ static RANKING_88: [(f64, Choice); 49] = [
 ];
 
 static RANKING_89: [(f64, Choice); 49] = [
-    (0.2833333333333333, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.18888888888888888, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.036111111111111115, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.027777777777777776, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.07777777777777778, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.10092592592592592, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.13333333333333333, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.032407407407407406, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.3333333333333333, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.6666666666666666, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.018518518518518517, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.10092592592592592, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_90: [(f64, Choice); 49] = [
+    (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_91: [(f64, Choice); 49] = [
+    (0.5166666666666667, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.1611111111111111, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.15555555555555556, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.022222222222222223, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.044444444444444446, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.05, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.05, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
@@ -6399,7 +6595,59 @@ static RANKING_89: [(f64, Choice); 49] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_90: [(f64, Choice); 47] = [
+static RANKING_92: [(f64, Choice); 49] = [
+    (0.21666666666666667, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.05, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.15185185185185182, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.15185185185185182, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.05, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.037037037037037035, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.06481481481481481, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.2222222222222222, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.05555555555555555, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_93: [(f64, Choice); 47] = [
     (0.8461538461538461, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.11538461538461539, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
@@ -6449,7 +6697,7 @@ static RANKING_90: [(f64, Choice); 47] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_91: [(f64, Choice); 48] = [
+static RANKING_94: [(f64, Choice); 48] = [
     (0.5185185185185186, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.40740740740740744, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.07407407407407407, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
@@ -6500,17 +6748,17 @@ static RANKING_91: [(f64, Choice); 48] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_92: [(f64, Choice); 49] = [
-    (0.875, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.028846153846153848, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.04807692307692308, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.04807692307692308, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+static RANKING_95: [(f64, Choice); 49] = [
+    (0.89, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.03, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.03, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.05, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
@@ -6518,12 +6766,12 @@ static RANKING_92: [(f64, Choice); 49] = [
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
@@ -6552,15 +6800,15 @@ static RANKING_92: [(f64, Choice); 49] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_93: [(f64, Choice); 49] = [
-    (0.7857142857142857, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.10714285714285714, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+static RANKING_96: [(f64, Choice); 49] = [
+    (0.75, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.09375, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.03571428571428571, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.03125, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0625, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.03571428571428571, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.03571428571428571, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.03125, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.03125, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
@@ -6573,8 +6821,8 @@ static RANKING_93: [(f64, Choice); 49] = [
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
@@ -6604,7 +6852,7 @@ static RANKING_93: [(f64, Choice); 49] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_94: [(f64, Choice); 48] = [
+static RANKING_97: [(f64, Choice); 48] = [
     (0.14814814814814814, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.8148148148148148, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.037037037037037035, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
@@ -6655,7 +6903,7 @@ static RANKING_94: [(f64, Choice); 48] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_95: [(f64, Choice); 49] = [
+static RANKING_98: [(f64, Choice); 49] = [
     (0.5740740740740741, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.25925925925925924, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.037037037037037035, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
@@ -6707,7 +6955,7 @@ static RANKING_95: [(f64, Choice); 49] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_96: [(f64, Choice); 49] = [
+static RANKING_99: [(f64, Choice); 49] = [
     (0.9285714285714286, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.07142857142857142, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
@@ -6759,7 +7007,7 @@ static RANKING_96: [(f64, Choice); 49] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_97: [(f64, Choice); 49] = [
+static RANKING_100: [(f64, Choice); 49] = [
     (0.5065359477124182, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.19934640522875813, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.1111111111111111, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
@@ -6811,7 +7059,7 @@ static RANKING_97: [(f64, Choice); 49] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_98: [(f64, Choice); 49] = [
+static RANKING_101: [(f64, Choice); 49] = [
     (1.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
@@ -6863,7 +7111,7 @@ static RANKING_98: [(f64, Choice); 49] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_99: [(f64, Choice); 49] = [
+static RANKING_102: [(f64, Choice); 49] = [
     (1.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
@@ -6915,7 +7163,7 @@ static RANKING_99: [(f64, Choice); 49] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_100: [(f64, Choice); 49] = [
+static RANKING_103: [(f64, Choice); 49] = [
     (0.9, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.1, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
@@ -6967,7 +7215,7 @@ static RANKING_100: [(f64, Choice); 49] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_101: [(f64, Choice); 49] = [
+static RANKING_104: [(f64, Choice); 49] = [
     (0.35714285714285715, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.14285714285714285, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.11904761904761904, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
@@ -7019,7 +7267,7 @@ static RANKING_101: [(f64, Choice); 49] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_102: [(f64, Choice); 49] = [
+static RANKING_105: [(f64, Choice); 49] = [
     (0.24285714285714285, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.3095238095238095, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.19523809523809524, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
@@ -7071,7 +7319,7 @@ static RANKING_102: [(f64, Choice); 49] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_103: [(f64, Choice); 49] = [
+static RANKING_106: [(f64, Choice); 49] = [
     (0.425, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.425, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.05, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
@@ -7123,7 +7371,7 @@ static RANKING_103: [(f64, Choice); 49] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_104: [(f64, Choice); 49] = [
+static RANKING_107: [(f64, Choice); 49] = [
     (0.6428571428571429, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.13095238095238096, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.05952380952380952, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
@@ -7175,7 +7423,7 @@ static RANKING_104: [(f64, Choice); 49] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_105: [(f64, Choice); 49] = [
+static RANKING_108: [(f64, Choice); 49] = [
     (0.7083333333333333, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
@@ -7227,7 +7475,7 @@ static RANKING_105: [(f64, Choice); 49] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_106: [(f64, Choice); 27] = [
+static RANKING_109: [(f64, Choice); 27] = [
     (1.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
@@ -7257,7 +7505,7 @@ static RANKING_106: [(f64, Choice); 27] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_107: [(f64, Choice); 25] = [
+static RANKING_110: [(f64, Choice); 25] = [
     (0.4583333333333333, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.4583333333333333, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
@@ -7285,7 +7533,7 @@ static RANKING_107: [(f64, Choice); 25] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_108: [(f64, Choice); 25] = [
+static RANKING_111: [(f64, Choice); 25] = [
     (0.625, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.175, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
@@ -7313,7 +7561,7 @@ static RANKING_108: [(f64, Choice); 25] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_109: [(f64, Choice); 26] = [
+static RANKING_112: [(f64, Choice); 26] = [
     (0.375, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.375, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.125, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
@@ -7342,7 +7590,7 @@ static RANKING_109: [(f64, Choice); 26] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_110: [(f64, Choice); 26] = [
+static RANKING_113: [(f64, Choice); 26] = [
     (1.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
@@ -7371,7 +7619,7 @@ static RANKING_110: [(f64, Choice); 26] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_111: [(f64, Choice); 21] = [
+static RANKING_114: [(f64, Choice); 21] = [
     (0.975, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
@@ -7395,7 +7643,7 @@ static RANKING_111: [(f64, Choice); 21] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_112: [(f64, Choice); 27] = [
+static RANKING_115: [(f64, Choice); 27] = [
     (1.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
@@ -7425,7 +7673,7 @@ static RANKING_112: [(f64, Choice); 27] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_113: [(f64, Choice); 26] = [
+static RANKING_116: [(f64, Choice); 26] = [
     (0.9, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
@@ -7454,7 +7702,7 @@ static RANKING_113: [(f64, Choice); 26] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_114: [(f64, Choice); 26] = [
+static RANKING_117: [(f64, Choice); 26] = [
     (0.6666666666666666, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.3333333333333333, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
@@ -7483,7 +7731,7 @@ static RANKING_114: [(f64, Choice); 26] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_115: [(f64, Choice); 29] = [
+static RANKING_118: [(f64, Choice); 29] = [
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.25, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.75, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
@@ -7515,7 +7763,7 @@ static RANKING_115: [(f64, Choice); 29] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_116: [(f64, Choice); 28] = [
+static RANKING_119: [(f64, Choice); 28] = [
     (1.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
@@ -7546,7 +7794,7 @@ static RANKING_116: [(f64, Choice); 28] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_117: [(f64, Choice); 29] = [
+static RANKING_120: [(f64, Choice); 29] = [
     (0.6666666666666666, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
@@ -7578,7 +7826,7 @@ static RANKING_117: [(f64, Choice); 29] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_118: [(f64, Choice); 28] = [
+static RANKING_121: [(f64, Choice); 28] = [
     (1.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
@@ -7609,7 +7857,7 @@ static RANKING_118: [(f64, Choice); 28] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_119: [(f64, Choice); 32] = [
+static RANKING_122: [(f64, Choice); 32] = [
     (0.7619047619047619, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.19047619047619047, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
@@ -7644,7 +7892,7 @@ static RANKING_119: [(f64, Choice); 32] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_120: [(f64, Choice); 25] = [
+static RANKING_123: [(f64, Choice); 25] = [
     (1.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
@@ -7672,7 +7920,7 @@ static RANKING_120: [(f64, Choice); 25] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_121: [(f64, Choice); 27] = [
+static RANKING_124: [(f64, Choice); 27] = [
     (1.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
@@ -7702,7 +7950,7 @@ static RANKING_121: [(f64, Choice); 27] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_122: [(f64, Choice); 28] = [
+static RANKING_125: [(f64, Choice); 28] = [
     (1.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
@@ -7733,7 +7981,7 @@ static RANKING_122: [(f64, Choice); 28] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_123: [(f64, Choice); 29] = [
+static RANKING_126: [(f64, Choice); 29] = [
     (0.7222222222222222, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.2777777777777778, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
@@ -7765,7 +8013,7 @@ static RANKING_123: [(f64, Choice); 29] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_124: [(f64, Choice); 28] = [
+static RANKING_127: [(f64, Choice); 28] = [
     (0.625, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.125, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
@@ -7796,7 +8044,7 @@ static RANKING_124: [(f64, Choice); 28] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_125: [(f64, Choice); 28] = [
+static RANKING_128: [(f64, Choice); 28] = [
     (0.9285714285714286, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
@@ -7827,7 +8075,7 @@ static RANKING_125: [(f64, Choice); 28] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_126: [(f64, Choice); 37] = [
+static RANKING_129: [(f64, Choice); 37] = [
     (0.375, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.625, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
@@ -7867,7 +8115,7 @@ static RANKING_126: [(f64, Choice); 37] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_127: [(f64, Choice); 34] = [
+static RANKING_130: [(f64, Choice); 34] = [
     (1.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
@@ -7904,7 +8152,7 @@ static RANKING_127: [(f64, Choice); 34] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_128: [(f64, Choice); 33] = [
+static RANKING_131: [(f64, Choice); 33] = [
     (1.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
@@ -7940,7 +8188,7 @@ static RANKING_128: [(f64, Choice); 33] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_129: [(f64, Choice); 29] = [
+static RANKING_132: [(f64, Choice); 29] = [
     (1.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
@@ -7972,7 +8220,7 @@ static RANKING_129: [(f64, Choice); 29] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_130: [(f64, Choice); 31] = [
+static RANKING_133: [(f64, Choice); 31] = [
     (0.6666666666666666, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
@@ -8006,490 +8254,633 @@ static RANKING_130: [(f64, Choice); 31] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_131: [(f64, Choice); 22] = [
-    (0.37407407407407406, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.19259259259259257, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.19259259259259257, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.137037037037037, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.06296296296296296, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+static RANKING_134: [(f64, Choice); 32] = [
+    (0.5416666666666666, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.08333333333333333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.16666666666666666, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.20833333333333331, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.040740740740740744, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_135: [(f64, Choice); 32] = [
+    (0.25, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.25, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.25, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.25, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_136: [(f64, Choice); 20] = [
+    (0.3444444444444444, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.06666666666666667, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.17777777777777778, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.06666666666666667, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.06666666666666667, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.27777777777777773, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_137: [(f64, Choice); 24] = [
+    (0.41111111111111115, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.18888888888888886, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.14259259259259258, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.17037037037037037, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.08703703703703704, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_138: [(f64, Choice); 30] = [
+    (0.3430555555555556, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.24583333333333332, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.10694444444444444, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.07916666666666666, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.013888888888888888, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.21111111111111114, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_132: [(f64, Choice); 15] = [
-    (0.5833333333333334, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.2833333333333333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.041666666666666664, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.016666666666666666, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_133: [(f64, Choice); 28] = [
-    (0.8472222222222222, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.013888888888888888, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.013888888888888888, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.013888888888888888, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.013888888888888888, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.08333333333333333, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_134: [(f64, Choice); 32] = [
-    (0.5, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.5, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_139: [(f64, Choice); 28] = [
+    (0.5416666666666667, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.19444444444444442, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.13888888888888887, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.06944444444444443, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.013888888888888888, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.041666666666666664, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_135: [(f64, Choice); 29] = [
-    (0.7083333333333333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.125, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+static RANKING_140: [(f64, Choice); 38] = [
+    (0.3611111111111111, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.3611111111111111, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.1111111111111111, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.08333333333333333, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.08333333333333333, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.08333333333333333, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_136: [(f64, Choice); 24] = [
-    (0.42083333333333334, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.1708333333333333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.09791666666666667, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.15, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.16041666666666665, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_137: [(f64, Choice); 25] = [
-    (0.5630630630630631, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.04954954954954955, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.05855855855855856, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.09009009009009009, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.036036036036036036, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.013513513513513514, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.02702702702702703, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.04954954954954955, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_138: [(f64, Choice); 27] = [
-    (0.8095238095238095, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.023809523809523808, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.023809523809523808, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.023809523809523808, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.023809523809523808, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.09523809523809523, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_139: [(f64, Choice); 32] = [
-    (0.4833333333333333, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.11666666666666665, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.21666666666666665, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.18333333333333332, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_140: [(f64, Choice); 34] = [
-    (0.2708333333333333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.2708333333333333, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.2708333333333333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.1875, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
 static RANKING_141: [(f64, Choice); 38] = [
-    (0.5980392156862745, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.2598039215686274, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.09068627450980392, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.6410256410256411, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.23076923076923078, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.10256410256410256, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.014705882352941176, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.007352941176470588, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.029411764705882353, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_142: [(f64, Choice); 40] = [
-    (0.608974358974359, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.18589743589743588, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0705128205128205, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.11538461538461539, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.019230769230769232, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_143: [(f64, Choice); 19] = [
-    (0.6875, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0625, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.125, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.125, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.02564102564102564, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_144: [(f64, Choice); 16] = [
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.125, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.1875, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.1875, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.375, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0625, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0625, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_145: [(f64, Choice); 37] = [
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.5, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.25, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.08333333333333333, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_142: [(f64, Choice); 25] = [
+    (0.5333333333333333, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.08333333333333333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.08333333333333333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.3333333333333333, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.03333333333333333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.03333333333333333, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.03333333333333333, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.03333333333333333, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_146: [(f64, Choice); 17] = [
-    (0.6666666666666666, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+static RANKING_143: [(f64, Choice); 18] = [
+    (0.7311827956989246, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.1827956989247312, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.026881720430107524, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.01075268817204301, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.03225806451612903, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_144: [(f64, Choice); 27] = [
+    (0.875, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.125, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_145: [(f64, Choice); 39] = [
+    (0.8888888888888888, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.05555555555555555, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.05555555555555555, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_146: [(f64, Choice); 28] = [
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.4583333333333333, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.08333333333333333, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.25, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.20833333333333331, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_147: [(f64, Choice); 34] = [
+    (0.4583333333333333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.041666666666666664, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.125, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.041666666666666664, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.16666666666666666, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.16666666666666666, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_148: [(f64, Choice); 24] = [
+    (0.7675438596491228, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.06359649122807016, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.05482456140350876, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.017543859649122806, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0043859649122807015, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.07894736842105261, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.006578947368421052, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.006578947368421052, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_149: [(f64, Choice); 38] = [
+    (0.5277777777777778, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.19444444444444442, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.19444444444444442, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.08333333333333333, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_150: [(f64, Choice); 22] = [
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (1.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_151: [(f64, Choice); 33] = [
+    (1.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_147: [(f64, Choice); 26] = [
+static RANKING_152: [(f64, Choice); 39] = [
+    (1.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_153: [(f64, Choice); 24] = [
     (1.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
@@ -8499,182 +8890,390 @@ static RANKING_147: [(f64, Choice); 26] = [
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_148: [(f64, Choice); 19] = [
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.3333333333333333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.6666666666666666, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_149: [(f64, Choice); 17] = [
-    (1.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_150: [(f64, Choice); 27] = [
+static RANKING_154: [(f64, Choice); 25] = [
     (0.8333333333333334, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.16666666666666666, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.16666666666666666, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_155: [(f64, Choice); 21] = [
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.6666666666666666, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.3333333333333333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_156: [(f64, Choice); 43] = [
+    (0.625, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.125, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.125, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.125, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_151: [(f64, Choice); 1] = [(0.75, Choice::ExternFallbackMixedMm)];
-
-static RANKING_152: [(f64, Choice); 1] = [(0.375, Choice::ExternFallbackMixedMm)];
-
-static RANKING_153: [(f64, Choice); 1] = [(0.5, Choice::ExternFallbackMixedMm)];
-
-static RANKING_154: [(f64, Choice); 3] = [
+static RANKING_157: [(f64, Choice); 42] = [
+    (0.8333333333333334, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.5555555555555555, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.16666666666666666, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_155: [(f64, Choice); 7] = [
-    (0.7291666666666666, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.22916666666666666, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+static RANKING_158: [(f64, Choice); 34] = [
+    (0.8333333333333334, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.041666666666666664, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.16666666666666666, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_159: [(f64, Choice); 43] = [
+    (0.5, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.5, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_160: [(f64, Choice); 42] = [
+    (0.875, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.125, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_161: [(f64, Choice); 1] = [(0.8, Choice::ExternFallbackMixedMm)];
+
+static RANKING_162: [(f64, Choice); 1] = [(0.875, Choice::ExternFallbackMixedMm)];
+
+static RANKING_163: [(f64, Choice); 1] = [(0.3333333333333333, Choice::ExternFallbackMixedMm)];
+
+static RANKING_164: [(f64, Choice); 12] = [
+    (0.14444444444444443, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.6777777777777777, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.14444444444444443, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_156: [(f64, Choice); 15] = [
-    (0.619047619047619, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.047619047619047616, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.2619047619047619, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_157: [(f64, Choice); 20] = [
-    (0.5067567567567568, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+static RANKING_165: [(f64, Choice); 14] = [
+    (0.8803418803418804, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.4189189189189189, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.016025641025641024, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.009615384615384616, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.010683760683760682, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.04054054054054054, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.006756756756756757, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.006756756756756757, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.006756756756756757, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.013513513513513514, Choice::ExternFallbackMixedMm),
+    (0.010683760683760682, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.03205128205128205, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_158: [(f64, Choice); 18] = [
-    (0.8617216117216118, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+static RANKING_166: [(f64, Choice); 22] = [
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.020146520146520144, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.8070175438596492, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.12280701754385966, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.043859649122807015, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.02631578947368421, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_167: [(f64, Choice); 29] = [
+    (0.7905982905982906, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.04700854700854701, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.01098901098901099, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.008241758241758242, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.006410256410256409, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.006410256410256409, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.09829059829059829, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.05128205128205128, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.01098901098901099, Choice::ExternFallbackMixedMm),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.01282051282051282, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_159: [(f64, Choice); 21] = [
+static RANKING_168: [(f64, Choice); 21] = [
     (0.5, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.5, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
@@ -8698,7 +9297,7 @@ static RANKING_159: [(f64, Choice); 21] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_160: [(f64, Choice); 31] = [
+static RANKING_169: [(f64, Choice); 31] = [
     (0.85, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.15, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
@@ -8732,7 +9331,7 @@ static RANKING_160: [(f64, Choice); 31] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_161: [(f64, Choice); 21] = [
+static RANKING_170: [(f64, Choice); 21] = [
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.16666666666666666, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.8333333333333334, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
@@ -8756,7 +9355,7 @@ static RANKING_161: [(f64, Choice); 21] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_162: [(f64, Choice); 13] = [
+static RANKING_171: [(f64, Choice); 13] = [
     (0.5555555555555555, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.3055555555555555, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
@@ -8772,7 +9371,7 @@ static RANKING_162: [(f64, Choice); 13] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_163: [(f64, Choice); 44] = [
+static RANKING_172: [(f64, Choice); 44] = [
     (0.8333333333333334, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.16666666666666666, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
@@ -8819,7 +9418,7 @@ static RANKING_163: [(f64, Choice); 44] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_164: [(f64, Choice); 44] = [
+static RANKING_173: [(f64, Choice); 44] = [
     (0.3333333333333333, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.6666666666666666, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
@@ -8866,7 +9465,7 @@ static RANKING_164: [(f64, Choice); 44] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_165: [(f64, Choice); 19] = [
+static RANKING_174: [(f64, Choice); 19] = [
     (1.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
@@ -8888,7 +9487,7 @@ static RANKING_165: [(f64, Choice); 19] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_166: [(f64, Choice); 32] = [
+static RANKING_175: [(f64, Choice); 32] = [
     (0.6666666666666666, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.3333333333333333, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
@@ -8923,389 +9522,388 @@ static RANKING_166: [(f64, Choice); 32] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_167: [(f64, Choice); 44] = [
-    (0.5476190476190477, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.2619047619047619, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.19047619047619047, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+static RANKING_176: [(f64, Choice); 45] = [
+    (0.5, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.35714285714285715, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.14285714285714285, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_177: [(f64, Choice); 45] = [
+    (0.611111111111111, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.2222222222222222, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.1111111111111111, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.05555555555555555, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_168: [(f64, Choice); 44] = [
-    (0.625, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.375, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+static RANKING_178: [(f64, Choice); 45] = [
+    (0.736111111111111, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.15277777777777776, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.06944444444444443, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.041666666666666664, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_179: [(f64, Choice); 45] = [
+    (0.35, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.35, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.25, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.05, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_180: [(f64, Choice); 46] = [
+    (0.9, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.1, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_169: [(f64, Choice); 45] = [
-    (0.6794871794871794, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.14102564102564102, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.14102564102564102, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.038461538461538464, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_170: [(f64, Choice); 45] = [
-    (0.3484848484848485, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.3484848484848485, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.25757575757575757, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.045454545454545456, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_171: [(f64, Choice); 46] = [
-    (1.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+static RANKING_181: [(f64, Choice); 46] = [
+    (0.4444444444444444, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.4444444444444444, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.1111111111111111, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_182: [(f64, Choice); 44] = [
+    (0.3611111111111111, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.3055555555555555, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.1111111111111111, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.2222222222222222, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_183: [(f64, Choice); 41] = [
+    (0.3333333333333333, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_172: [(f64, Choice); 44] = [
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.5, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.16666666666666666, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.3333333333333333, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_173: [(f64, Choice); 46] = [
-    (0.4375, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.2708333333333333, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.041666666666666664, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.08333333333333333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.16666666666666666, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_174: [(f64, Choice); 44] = [
-    (0.5, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.16666666666666666, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.3333333333333333, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.3333333333333333, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_175: [(f64, Choice); 46] = [
+static RANKING_184: [(f64, Choice); 46] = [
     (0.6666666666666666, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.3333333333333333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
@@ -9354,7 +9952,7 @@ static RANKING_175: [(f64, Choice); 46] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_176: [(f64, Choice); 47] = [
+static RANKING_185: [(f64, Choice); 47] = [
     (0.8333333333333333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.08333333333333333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
@@ -9404,7 +10002,7 @@ static RANKING_176: [(f64, Choice); 47] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_177: [(f64, Choice); 47] = [
+static RANKING_186: [(f64, Choice); 47] = [
     (0.3333333333333333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.6666666666666666, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
@@ -9454,7 +10052,7 @@ static RANKING_177: [(f64, Choice); 47] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_178: [(f64, Choice); 47] = [
+static RANKING_187: [(f64, Choice); 47] = [
     (0.5416666666666666, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.16666666666666666, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
@@ -9504,7 +10102,7 @@ static RANKING_178: [(f64, Choice); 47] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_179: [(f64, Choice); 46] = [
+static RANKING_188: [(f64, Choice); 46] = [
     (0.29166666666666663, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.20833333333333331, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
@@ -9553,7 +10151,7 @@ static RANKING_179: [(f64, Choice); 46] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_180: [(f64, Choice); 47] = [
+static RANKING_189: [(f64, Choice); 47] = [
     (0.25, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.375, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
@@ -9603,7 +10201,7 @@ static RANKING_180: [(f64, Choice); 47] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_181: [(f64, Choice); 47] = [
+static RANKING_190: [(f64, Choice); 47] = [
     (0.3055555555555555, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.19444444444444442, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
     (0.3055555555555555, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
@@ -9653,7 +10251,7 @@ static RANKING_181: [(f64, Choice); 47] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_182: [(f64, Choice); 49] = [
+static RANKING_191: [(f64, Choice); 49] = [
     (0.5666666666666667, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.2333333333333333, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
@@ -9678,8 +10276,8 @@ static RANKING_182: [(f64, Choice); 49] = [
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
@@ -9690,818 +10288,502 @@ static RANKING_182: [(f64, Choice); 49] = [
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_183: [(f64, Choice); 49] = [
-    (0.9285714285714286, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+static RANKING_192: [(f64, Choice); 49] = [
+    (0.8533333333333334, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.07333333333333333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.013333333333333332, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.02, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.04, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_193: [(f64, Choice); 49] = [
+    (0.5277777777777778, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.16666666666666666, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.1875, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.013888888888888888, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.020833333333333332, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.06944444444444443, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.013888888888888888, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_194: [(f64, Choice); 49] = [
+    (0.7638888888888888, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.027777777777777776, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.06944444444444445, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.05555555555555555, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.041666666666666664, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.013888888888888888, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.027777777777777776, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.07142857142857142, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_184: [(f64, Choice); 49] = [
-    (0.7575757575757575, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.16666666666666666, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0303030303030303, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.045454545454545456, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_185: [(f64, Choice); 49] = [
-    (0.6203703703703703, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.2037037037037037, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.1574074074074074, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.018518518518518517, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_186: [(f64, Choice); 49] = [
-    (0.24999999999999997, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.05555555555555555, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.27777777777777773, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.27777777777777773, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.08333333333333333, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.05555555555555555, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_187: [(f64, Choice); 49] = [
-    (0.9545454545454546, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.045454545454545456, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_188: [(f64, Choice); 49] = [
-    (0.4642857142857143, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.17857142857142858, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.10714285714285714, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.03571428571428571, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.14285714285714285, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.07142857142857142, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_189: [(f64, Choice); 36] = [
-    (1.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_190: [(f64, Choice); 41] = [
+static RANKING_195: [(f64, Choice); 36] = [
     (1.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_191: [(f64, Choice); 45] = [
-    (0.6666666666666666, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+static RANKING_196: [(f64, Choice); 44] = [
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.8666666666666667, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.1, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.03333333333333333, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_197: [(f64, Choice); 49] = [
+    (0.6742424242424243, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.03787878787878787, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.28787878787878785, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_198: [(f64, Choice); 49] = [
+    (0.6129032258064516, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.03225806451612903, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.016129032258064516, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.28225806451612906, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.056451612903225805, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_199: [(f64, Choice); 8] = [
+    (0.788888888888889, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_200: [(f64, Choice); 11] = [
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.25, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.08333333333333333, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_192: [(f64, Choice); 44] = [
-    (1.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+static RANKING_201: [(f64, Choice); 11] = [
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_193: [(f64, Choice); 48] = [
-    (0.7037037037037037, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.2037037037037037, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.09259259259259259, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_194: [(f64, Choice); 48] = [
-    (1.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_195: [(f64, Choice); 49] = [
-    (0.39285714285714285, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.6071428571428571, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_196: [(f64, Choice); 49] = [
-    (0.7941176470588235, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.058823529411764705, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.029411764705882353, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.014705882352941176, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.10294117647058823, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_197: [(f64, Choice); 8] = [
-    (0.9666666666666667, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_198: [(f64, Choice); 11] = [
-    (0.06666666666666667, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.36666666666666664, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.5666666666666667, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_199: [(f64, Choice); 11] = [
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.75, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_200: [(f64, Choice); 9] = [
-    (0.75, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+static RANKING_202: [(f64, Choice); 12] = [
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.9375, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.08333333333333333, Choice::ExternFallbackMixedMm),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0625, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_201: [(f64, Choice); 1] = [(0.736111111111111, Choice::ExternFallbackMixedMm)];
-
-static RANKING_202: [(f64, Choice); 2] = [
+static RANKING_203: [(f64, Choice); 34] = [
+    (0.875, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.1, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_203: [(f64, Choice); 36] = [
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.5277777777777778, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.3611111111111111, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.03125, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.013888888888888888, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.03125, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.06944444444444445, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.027777777777777776, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0625, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_204: [(f64, Choice); 37] = [
+    (0.6578947368421053, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.21052631578947367, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.13157894736842105, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_204: [(f64, Choice); 39] = [
-    (0.7368421052631579, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+static RANKING_205: [(f64, Choice); 39] = [
+    (0.7, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.15789473684210525, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.2, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
@@ -10512,58 +10794,31 @@ static RANKING_204: [(f64, Choice); 39] = [
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
     (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St),
     (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl),
     (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2),
     (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl),
-    (0.10526315789473684, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
+    (0.1, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_205: [(f64, Choice); 24] = [
-    (0.5, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
-    (0.5, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
-    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2),
-    (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp),
-    (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
@@ -10578,8 +10833,8 @@ static RANKING_206: [(f64, Choice); 40] = [
     (0.014981273408239699, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
     (0.08426966292134831, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl),
@@ -10610,57 +10865,169 @@ static RANKING_206: [(f64, Choice); 40] = [
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_207: [(f64, Choice); 9] = [
+static RANKING_207: [(f64, Choice); 1] = [(0.7, Choice::ExternFallbackMixedMm)];
+
+static RANKING_208: [(f64, Choice); 2] = [
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.34375, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_209: [(f64, Choice); 2] = [
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.2, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_210: [(f64, Choice); 1] = [(0.6969696969696969, Choice::ExternFallbackMixedMm)];
+
+static RANKING_211: [(f64, Choice); 7] = [
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_212: [(f64, Choice); 7] = [
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.2, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_213: [(f64, Choice); 7] = [
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.08333333333333333, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_214: [(f64, Choice); 8] = [
+    (0.8, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.1, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_215: [(f64, Choice); 10] = [
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.2, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.09375, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_208: [(f64, Choice); 8] = [
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
-    (0.2857142857142857, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.047619047619047616, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
-    (0.0, Choice::ExternFallbackMixedMm),
-];
-
-static RANKING_209: [(f64, Choice); 12] = [
-    (0.6, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+static RANKING_216: [(f64, Choice); 12] = [
+    (0.9285714285714286, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
-    (0.36666666666666664, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.07142857142857142, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
-    (0.03333333333333333, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_217: [(f64, Choice); 15] = [
+    (0.6739130434782609, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.021739130434782608, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.2391304347826087, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3),
+    (0.043478260869565216, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_218: [(f64, Choice); 14] = [
+    (0.7142857142857143, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.2857142857142857, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
     (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2),
     (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
     (0.0, Choice::ExternFallbackMixedMm),
 ];
 
-static RANKING_210: [(f64, Choice); 14] = [
-    (0.8347826086956521, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+static RANKING_219: [(f64, Choice); 13] = [
+    (0.2777777777777778, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.7222222222222222, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_220: [(f64, Choice); 14] = [
+    (0.6060606060606061, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
+    (0.3939393939393939, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
+    (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
+    (0.0, Choice::ExternFallbackMixedMm),
+];
+
+static RANKING_221: [(f64, Choice); 13] = [
+    (0.9903846153846154, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S),
     (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
     (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli),
-    (0.034782608695652174, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
-    (0.004347826086956522, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
-    (0.034782608695652174, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp),
-    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2),
-    (0.0782608695652174, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
-    (0.008695652173913044, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp),
+    (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str),
+    (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2),
+    (0.0, Choice::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl),
     (0.0, Choice::ExternFallbackMixedMm),
 ];

@@ -30,36 +30,39 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.072 expected, 1.075 at worst, 0.531 of the fallback's time at worst
                             // and 31 more
                             Ok(0)
-                        } else if k <= 1520.0 {
-                            if n <= 1984.0 {
-                                // 18 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.519 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.095 expected, 1.121 at worst, 0.571 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.115 expected, 1.153 at worst, 0.577 of the fallback's time at worst
-                                // and 32 more
-                                Ok(1)
-                            } else {
-                                // 3 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.530 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.076 expected, 1.080 at worst, 0.572 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.084 expected, 1.088 at worst, 0.576 of the fallback's time at worst
-                                // and 32 more
-                                Ok(2)
-                            }
-                        } else if k <= 2560.0 {
-                            // 48 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.534 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.079 expected, 1.116 at worst, 0.571 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.129 expected, 1.178 at worst, 0.603 of the fallback's time at worst
-                            // and 33 more
-                            Ok(3)
                         } else {
-                            // 14 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.502 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.090 expected, 1.115 at worst, 0.542 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.162 expected, 1.202 at worst, 0.589 of the fallback's time at worst
-                            // and 31 more
-                            Ok(4)
+                            let k_times_n = needed(features::k_times_n(row), 13)?;
+                            if k_times_n <= 2514944.0 {
+                                if k <= 1344.0 {
+                                    // 13 inputs
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.519 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.095 expected, 1.121 at worst, 0.571 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.102 expected, 1.119 at worst, 0.565 of the fallback's time at worst
+                                    // and 31 more
+                                    Ok(1)
+                                } else {
+                                    // 17 inputs
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.506 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.094 expected, 1.116 at worst, 0.558 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.147 expected, 1.178 at worst, 0.577 of the fallback's time at worst
+                                    // and 34 more
+                                    Ok(2)
+                                }
+                            } else if k <= 2560.0 {
+                                // 39 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.534 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.074 expected, 1.106 at worst, 0.572 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.121 expected, 1.151 at worst, 0.603 of the fallback's time at worst
+                                // and 30 more
+                                Ok(3)
+                            } else {
+                                // 14 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.502 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.090 expected, 1.115 at worst, 0.542 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.162 expected, 1.202 at worst, 0.589 of the fallback's time at worst
+                                // and 30 more
+                                Ok(4)
+                            }
                         }
                     } else if k <= 1472.0 {
                         let m_times_n = needed(features::m_times_n(row), 12)?;
@@ -181,38 +184,37 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         Ok(16)
                     }
                 } else if k <= 6992.0 {
-                    if k <= 4800.0 {
-                        let m_times_n = needed(features::m_times_n(row), 12)?;
-                        if m_times_n <= 25664.0 {
-                            // 22 inputs
+                    if n <= 3208.0 {
+                        if k <= 4800.0 {
+                            // 16 inputs
                             // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.469 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.089 expected, 1.118 at worst, 0.510 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.140 expected, 1.183 at worst, 0.537 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.093 expected, 1.118 at worst, 0.510 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.147 expected, 1.183 at worst, 0.537 of the fallback's time at worst
                             // and 42 more
                             Ok(19)
                         } else {
-                            // 4 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.414 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.068 expected, 1.082 at worst, 0.434 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.099 expected, 1.180 at worst, 0.458 of the fallback's time at worst
-                            // and 42 more
+                            // 15 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.445 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.130 expected, 1.169 at worst, 0.489 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.129 expected, 1.166 at worst, 0.495 of the fallback's time at worst
+                            // and 41 more
                             Ok(20)
                         }
                     } else {
-                        let k_times_n = needed(features::k_times_n(row), 13)?;
-                        if k_times_n <= 21991424.0 {
-                            // 16 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.445 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.130 expected, 1.169 at worst, 0.489 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.130 expected, 1.166 at worst, 0.495 of the fallback's time at worst
+                        let ctz_k = needed(features::ctz_k(row), 31)?;
+                        if ctz_k <= 5.5 {
+                            // 3 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.414 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.058 expected, 1.073 at worst, 0.434 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.075 expected, 1.112 at worst, 0.426 of the fallback's time at worst
                             // and 42 more
                             Ok(21)
                         } else {
-                            // 4 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.339 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.092 expected, 1.127 at worst, 0.363 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.128 expected, 1.146 at worst, 0.378 of the fallback's time at worst
-                            // and 43 more
+                            // 12 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.388 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.089 expected, 1.127 at worst, 0.420 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.131 expected, 1.180 at worst, 0.458 of the fallback's time at worst
+                            // and 42 more
                             Ok(22)
                         }
                     }
@@ -248,73 +250,86 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     Ok(26)
                 }
             } else if n <= 2112.0 {
-                if k <= 32320.0 {
-                    if k <= 25728.0 {
-                        let m_times_n = needed(features::m_times_n(row), 12)?;
-                        if m_times_n <= 1168.0 {
-                            // 3 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.014 at worst, 0.443 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.082 expected, 1.187 at worst, 0.526 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.118 expected, 1.209 at worst, 0.536 of the fallback's time at worst
-                            // and 34 more
-                            Ok(28)
-                        } else if k <= 21584.0 {
-                            // 20 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.459 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.179 expected, 1.256 at worst, 0.542 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.182 expected, 1.293 at worst, 0.534 of the fallback's time at worst
-                            // and 35 more
-                            Ok(29)
+                if n <= 1568.0 {
+                    if k <= 31064.0 {
+                        if k <= 20632.0 {
+                            if k <= 18688.0 {
+                                // 11 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.451 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.179 expected, 1.215 at worst, 0.542 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.188 expected, 1.272 at worst, 0.526 of the fallback's time at worst
+                                // and 32 more
+                                Ok(28)
+                            } else {
+                                // 4 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.459 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.146 expected, 1.197 at worst, 0.534 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.156 expected, 1.235 at worst, 0.504 of the fallback's time at worst
+                                // and 34 more
+                                Ok(29)
+                            }
                         } else {
-                            // 20 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.416 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.131 expected, 1.286 at worst, 0.475 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.132 expected, 1.268 at worst, 0.494 of the fallback's time at worst
-                            // and 36 more
-                            Ok(30)
+                            let ctz_k = needed(features::ctz_k(row), 31)?;
+                            if ctz_k <= 6.5 {
+                                // 9 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.416 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.135 expected, 1.226 at worst, 0.494 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.144 expected, 1.197 at worst, 0.475 of the fallback's time at worst
+                                // and 35 more
+                                Ok(30)
+                            } else {
+                                // 19 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.014 at worst, 0.442 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.056 expected, 1.143 at worst, 0.449 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.059 expected, 1.124 at worst, 0.467 of the fallback's time at worst
+                                // and 35 more
+                                Ok(31)
+                            }
                         }
                     } else {
-                        let ctz_k = needed(features::ctz_k(row), 31)?;
-                        if ctz_k <= 6.5 {
-                            let k_times_n = needed(features::k_times_n(row), 13)?;
-                            if k_times_n <= 41748480.0 {
-                                // 3 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.376 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.122 expected, 1.180 at worst, 0.408 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.127 expected, 1.226 at worst, 0.411 of the fallback's time at worst
-                                // and 36 more
-                                Ok(31)
-                            } else {
-                                // 3 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.329 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.142 expected, 1.165 at worst, 0.383 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.163 expected, 1.172 at worst, 0.386 of the fallback's time at worst
-                                // and 38 more
-                                Ok(32)
-                            }
-                        } else if n <= 1512.0 {
-                            // 8 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.007 expected, 1.054 at worst, 0.414 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.024 expected, 1.051 at worst, 0.422 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.033 expected, 1.078 at worst, 0.422 of the fallback's time at worst
-                            // and 37 more
-                            Ok(33)
-                        } else {
-                            // 3 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.320 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.051 expected, 1.089 at worst, 0.331 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.101 expected, 1.144 at worst, 0.359 of the fallback's time at worst
-                            // and 38 more
-                            Ok(34)
-                        }
+                        // 4 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.050 expected, 1.075 at worst, 0.364 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.001 expected, 1.004 at worst, 0.346 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.022 expected, 1.065 at worst, 0.352 of the fallback's time at worst
+                        // and 37 more
+                        Ok(27)
                     }
                 } else {
-                    // 4 inputs
-                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.036 expected, 1.075 at worst, 0.339 of the fallback's time at worst
-                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.020 expected, 1.078 at worst, 0.324 of the fallback's time at worst
-                    // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.037 expected, 1.078 at worst, 0.336 of the fallback's time at worst
-                    // and 38 more
-                    Ok(27)
+                    let k_times_n = needed(features::k_times_n(row), 13)?;
+                    if k_times_n <= 49813504.0 {
+                        if n <= 1672.0 {
+                            // 3 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.358 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.128 expected, 1.214 at worst, 0.405 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.146 expected, 1.190 at worst, 0.405 of the fallback's time at worst
+                            // and 38 more
+                            Ok(33)
+                        } else {
+                            let ctz_k = needed(features::ctz_k(row), 31)?;
+                            if ctz_k <= 10.0 {
+                                // 8 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.329 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.230 expected, 1.293 at worst, 0.406 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.231 expected, 1.286 at worst, 0.416 of the fallback's time at worst
+                                // and 39 more
+                                Ok(34)
+                            } else {
+                                // 3 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.328 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.143 expected, 1.162 at worst, 0.376 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.154 expected, 1.167 at worst, 0.383 of the fallback's time at worst
+                                // and 39 more
+                                Ok(35)
+                            }
+                        }
+                    } else {
+                        // 3 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.314 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.066 expected, 1.089 at worst, 0.324 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.109 expected, 1.144 at worst, 0.359 of the fallback's time at worst
+                        // and 39 more
+                        Ok(32)
+                    }
                 }
             } else if n <= 2752.0 {
                 if k <= 25600.0 {
@@ -326,14 +341,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.035 expected, 1.074 at worst, 0.336 of the fallback's time at worst
                             // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.164 expected, 1.206 at worst, 0.374 of the fallback's time at worst
                             // and 43 more
-                            Ok(36)
+                            Ok(37)
                         } else {
                             // 5 inputs
                             // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.366 of the fallback's time at worst
                             // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.035 expected, 1.064 at worst, 0.389 of the fallback's time at worst
                             // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.085 expected, 1.139 at worst, 0.397 of the fallback's time at worst
                             // and 42 more
-                            Ok(35)
+                            Ok(36)
                         }
                     } else {
                         let k_times_n = needed(features::k_times_n(row), 13)?;
@@ -343,14 +358,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.010 expected, 1.023 at worst, 0.331 of the fallback's time at worst
                             // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.042 expected, 1.063 at worst, 0.336 of the fallback's time at worst
                             // and 43 more
-                            Ok(37)
+                            Ok(38)
                         } else {
                             // 3 inputs
                             // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.304 of the fallback's time at worst
                             // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.025 expected, 1.037 at worst, 0.315 of the fallback's time at worst
                             // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.053 expected, 1.075 at worst, 0.320 of the fallback's time at worst
                             // and 43 more
-                            Ok(38)
+                            Ok(39)
                         }
                     }
                 } else if n <= 2240.0 {
@@ -359,7 +374,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.014 expected, 1.029 at worst, 0.317 of the fallback's time at worst
                     // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.101 expected, 1.134 at worst, 0.334 of the fallback's time at worst
                     // and 43 more
-                    Ok(39)
+                    Ok(40)
                 } else {
                     let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
                     if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
@@ -368,253 +383,268 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.015 expected, 1.049 at worst, 0.286 of the fallback's time at worst
                         // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.058 expected, 1.089 at worst, 0.285 of the fallback's time at worst
                         // and 45 more
-                        Ok(41)
+                        Ok(42)
                     } else {
                         // 3 inputs
                         // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.000 expected, 1.001 at worst, 0.279 of the fallback's time at worst
                         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.015 expected, 1.024 at worst, 0.283 of the fallback's time at worst
                         // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.012 expected, 1.017 at worst, 0.284 of the fallback's time at worst
                         // and 44 more
-                        Ok(40)
+                        Ok(41)
                     }
                 }
             } else {
-                let ctz_k = needed(features::ctz_k(row), 31)?;
-                if ctz_k <= 6.5 {
-                    if k <= 15960.0 {
-                        // 3 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.273 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.125 expected, 1.135 at worst, 0.309 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.127 expected, 1.160 at worst, 0.306 of the fallback's time at worst
-                        // and 45 more
-                        Ok(42)
-                    } else {
-                        // 4 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.291 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.085 expected, 1.106 at worst, 0.321 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.143 expected, 1.203 at worst, 0.332 of the fallback's time at worst
-                        // and 45 more
-                        Ok(43)
-                    }
-                } else {
-                    let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
-                    if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                        if n <= 3648.0 {
-                            // 7 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.271 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.061 expected, 1.087 at worst, 0.288 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.126 expected, 1.165 at worst, 0.309 of the fallback's time at worst
-                            // and 45 more
-                            Ok(46)
-                        } else {
-                            // 3 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.234 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.068 expected, 1.101 at worst, 0.258 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.087 expected, 1.131 at worst, 0.265 of the fallback's time at worst
+                let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
+                    let ctz_k = needed(features::ctz_k(row), 31)?;
+                    if ctz_k <= 8.5 {
+                        if k <= 20704.0 {
+                            // 5 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.291 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.102 expected, 1.135 at worst, 0.321 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.146 expected, 1.187 at worst, 0.332 of the fallback's time at worst
                             // and 45 more
                             Ok(47)
+                        } else {
+                            // 7 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.256 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.061 expected, 1.087 at worst, 0.272 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.135 expected, 1.208 at worst, 0.309 of the fallback's time at worst
+                            // and 45 more
+                            Ok(48)
                         }
-                    } else if n <= 3264.0 {
-                        // 4 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.002 at worst, 0.277 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.016 expected, 1.028 at worst, 0.285 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.105 expected, 1.148 at worst, 0.305 of the fallback's time at worst
-                        // and 45 more
-                        Ok(44)
                     } else {
-                        // 12 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.267 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.048 expected, 1.085 at worst, 0.287 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.106 expected, 1.144 at worst, 0.304 of the fallback's time at worst
+                        // 3 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.234 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.068 expected, 1.101 at worst, 0.258 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.087 expected, 1.131 at worst, 0.265 of the fallback's time at worst
                         // and 45 more
-                        Ok(45)
+                        Ok(46)
                     }
+                } else if n <= 3264.0 {
+                    // 4 inputs
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.002 at worst, 0.277 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.016 expected, 1.028 at worst, 0.285 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.105 expected, 1.148 at worst, 0.305 of the fallback's time at worst
+                    // and 45 more
+                    Ok(43)
+                } else if k <= 24880.0 {
+                    // 8 inputs
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.273 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.075 expected, 1.133 at worst, 0.309 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.117 expected, 1.144 at worst, 0.307 of the fallback's time at worst
+                    // and 45 more
+                    Ok(44)
+                } else {
+                    // 6 inputs
+                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.245 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.031 expected, 1.050 at worst, 0.252 of the fallback's time at worst
+                    // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.094 expected, 1.124 at worst, 0.276 of the fallback's time at worst
+                    // and 45 more
+                    Ok(45)
                 }
             }
         } else if n <= 8496.0 {
             let k_times_n = needed(features::k_times_n(row), 13)?;
-            if k_times_n <= 56401920.0 {
+            if k_times_n <= 62119936.0 {
                 if n <= 6208.0 {
                     let k = number(row.k().float(), 1)?;
                     if k <= 5568.0 {
-                        if k_times_n <= 9109504.0 {
-                            let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
-                            if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                                // 8 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.518 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.023 expected, 1.041 at worst, 0.530 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.038 expected, 1.065 at worst, 0.526 of the fallback's time at worst
-                                // and 39 more
+                        if k <= 2112.0 {
+                            if k <= 1600.0 {
+                                // 16 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.015 at worst, 0.540 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.026 expected, 1.053 at worst, 0.547 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.041 expected, 1.084 at worst, 0.570 of the fallback's time at worst
+                                // and 36 more
                                 Ok(49)
                             } else {
-                                // 13 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.015 at worst, 0.540 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.030 expected, 1.066 at worst, 0.547 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.043 expected, 1.084 at worst, 0.570 of the fallback's time at worst
-                                // and 36 more
-                                Ok(48)
+                                // 9 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.503 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.031 expected, 1.050 at worst, 0.512 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.056 expected, 1.078 at worst, 0.525 of the fallback's time at worst
+                                // and 41 more
+                                Ok(50)
                             }
                         } else {
                             let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
                             if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                                // 23 inputs
+                                // 19 inputs
                                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.444 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.046 expected, 1.090 at worst, 0.477 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.049 expected, 1.078 at worst, 0.462 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.048 expected, 1.072 at worst, 0.462 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.047 expected, 1.090 at worst, 0.477 of the fallback's time at worst
                                 // and 43 more
-                                Ok(51)
+                                Ok(52)
                             } else {
                                 // 16 inputs
                                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.438 of the fallback's time at worst
                                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.049 expected, 1.077 at worst, 0.450 of the fallback's time at worst
                                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.093 expected, 1.183 at worst, 0.466 of the fallback's time at worst
                                 // and 42 more
-                                Ok(50)
+                                Ok(51)
                             }
                         }
-                    } else {
+                    } else if k <= 10048.0 {
                         let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
                         if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                            let m_times_n = needed(features::m_times_n(row), 12)?;
-                            if m_times_n <= 36352.0 {
-                                // 11 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.321 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.056 expected, 1.074 at worst, 0.341 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.068 expected, 1.085 at worst, 0.343 of the fallback's time at worst
-                                // and 45 more
-                                Ok(54)
-                            } else {
-                                // 3 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.312 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.049 expected, 1.058 at worst, 0.330 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.050 expected, 1.055 at worst, 0.327 of the fallback's time at worst
-                                // and 45 more
-                                Ok(55)
-                            }
-                        } else if k <= 10048.0 {
-                            // 6 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.318 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.049 expected, 1.069 at worst, 0.329 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.090 expected, 1.151 at worst, 0.361 of the fallback's time at worst
-                            // and 44 more
-                            Ok(52)
+                            // 13 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.321 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.055 expected, 1.074 at worst, 0.341 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.065 expected, 1.085 at worst, 0.343 of the fallback's time at worst
+                            // and 45 more
+                            Ok(54)
                         } else {
-                            // 4 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.002 expected, 1.010 at worst, 0.301 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.044 expected, 1.058 at worst, 0.309 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.032 expected, 1.106 at worst, 0.316 of the fallback's time at worst
+                            // 8 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.318 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.050 expected, 1.069 at worst, 0.329 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.081 expected, 1.151 at worst, 0.361 of the fallback's time at worst
                             // and 44 more
                             Ok(53)
                         }
-                    }
-                } else {
-                    let arith_intensity = needed(features::arith_intensity(row), 14)?;
-                    if arith_intensity <= 7.978166427267766 {
-                        let k = number(row.k().float(), 1)?;
-                        if k <= 2672.0 {
-                            if k <= 1600.0 {
-                                // 15 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.015 at worst, 0.510 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.025 expected, 1.052 at worst, 0.536 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.043 expected, 1.084 at worst, 0.537 of the fallback's time at worst
-                                // and 42 more
-                                Ok(57)
-                            } else {
-                                // 12 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.414 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.031 expected, 1.048 at worst, 0.424 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.049 expected, 1.070 at worst, 0.435 of the fallback's time at worst
-                                // and 43 more
-                                Ok(58)
-                            }
-                        } else if k <= 2904.0 {
-                            // 3 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.002 expected, 1.004 at worst, 0.407 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.405 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.035 expected, 1.038 at worst, 0.418 of the fallback's time at worst
-                            // and 44 more
-                            Ok(59)
-                        } else {
-                            // 28 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.014 at worst, 0.350 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.022 expected, 1.046 at worst, 0.366 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.028 expected, 1.062 at worst, 0.360 of the fallback's time at worst
+                    } else {
+                        let ctz_k = needed(features::ctz_k(row), 31)?;
+                        if ctz_k <= 7.5 {
+                            // 4 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.286 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.055 expected, 1.063 at worst, 0.301 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.076 expected, 1.121 at worst, 0.316 of the fallback's time at worst
                             // and 45 more
-                            Ok(60)
+                            Ok(55)
+                        } else {
+                            // 3 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.010 at worst, 0.301 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.008 expected, 1.021 at worst, 0.302 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.041 expected, 1.058 at worst, 0.309 of the fallback's time at worst
+                            // and 45 more
+                            Ok(56)
+                        }
+                    }
+                } else if k_times_n <= 30793728.0 {
+                    let k = number(row.k().float(), 1)?;
+                    if k <= 1600.0 {
+                        let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
+                            // 11 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.015 at worst, 0.476 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.018 expected, 1.032 at worst, 0.479 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.036 expected, 1.055 at worst, 0.489 of the fallback's time at worst
+                            // and 42 more
+                            Ok(58)
+                        } else {
+                            // 4 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.510 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.044 expected, 1.052 at worst, 0.536 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.045 expected, 1.051 at worst, 0.530 of the fallback's time at worst
+                            // and 41 more
+                            Ok(57)
                         }
                     } else {
-                        // 1 input
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.288 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.011 expected, 1.011 at worst, 0.291 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.039 expected, 1.039 at worst, 0.300 of the fallback's time at worst
-                        // and 44 more
-                        Ok(56)
+                        let ctz_k = needed(features::ctz_k(row), 31)?;
+                        if ctz_k <= 5.5 {
+                            // 7 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.014 at worst, 0.407 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.033 expected, 1.048 at worst, 0.405 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.031 expected, 1.046 at worst, 0.418 of the fallback's time at worst
+                            // and 43 more
+                            Ok(59)
+                        } else {
+                            // 23 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.001 at worst, 0.414 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.023 expected, 1.047 at worst, 0.424 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.041 expected, 1.070 at worst, 0.435 of the fallback's time at worst
+                            // and 44 more
+                            Ok(60)
+                        }
                     }
-                }
-            } else if n <= 6528.0 {
-                if n <= 5056.0 {
-                    let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
-                    if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                        // 6 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.006 expected, 1.030 at worst, 0.271 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.042 expected, 1.121 at worst, 0.304 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.041 expected, 1.141 at worst, 0.310 of the fallback's time at worst
-                        // and 46 more
-                        Ok(61)
-                    } else {
-                        let k = number(row.k().float(), 1)?;
-                        if k <= 19376.0 {
-                            // 4 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.009 expected, 1.023 at worst, 0.281 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.049 expected, 1.106 at worst, 0.291 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.032 expected, 1.067 at worst, 0.288 of the fallback's time at worst
-                            // and 46 more
+                } else {
+                    let m_times_n = needed(features::m_times_n(row), 12)?;
+                    if m_times_n <= 59776.0 {
+                        if n <= 7472.0 {
+                            // 7 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.007 expected, 1.045 at worst, 0.301 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.010 expected, 1.028 at worst, 0.300 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.028 expected, 1.054 at worst, 0.309 of the fallback's time at worst
+                            // and 45 more
                             Ok(62)
                         } else {
-                            // 5 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.010 expected, 1.045 at worst, 0.269 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.015 expected, 1.027 at worst, 0.270 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.052 expected, 1.149 at worst, 0.282 of the fallback's time at worst
+                            // 7 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.281 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.021 expected, 1.042 at worst, 0.284 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.019 expected, 1.041 at worst, 0.282 of the fallback's time at worst
                             // and 46 more
                             Ok(63)
                         }
+                    } else {
+                        // 3 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.014 expected, 1.041 at worst, 0.288 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.021 expected, 1.028 at worst, 0.291 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.008 expected, 1.020 at worst, 0.294 of the fallback's time at worst
+                        // and 45 more
+                        Ok(61)
                     }
-                } else {
-                    let ctz_k = needed(features::ctz_k(row), 31)?;
-                    if ctz_k <= 5.5 {
-                        let k = number(row.k().float(), 1)?;
-                        if k <= 16096.0 {
-                            // 3 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.273 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.027 expected, 1.038 at worst, 0.284 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.052 expected, 1.081 at worst, 0.296 of the fallback's time at worst
+                }
+            } else if n <= 6528.0 {
+                let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
+                    let k = number(row.k().float(), 1)?;
+                    if k <= 26704.0 {
+                        let ctz_k = needed(features::ctz_k(row), 31)?;
+                        if ctz_k <= 5.5 {
+                            // 4 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.006 expected, 1.020 at worst, 0.255 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.013 expected, 1.033 at worst, 0.263 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.039 expected, 1.061 at worst, 0.271 of the fallback's time at worst
                             // and 46 more
-                            Ok(64)
+                            Ok(69)
                         } else {
-                            // 3 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.008 expected, 1.020 at worst, 0.253 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.010 at worst, 0.254 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.049 expected, 1.068 at worst, 0.270 of the fallback's time at worst
+                            // 18 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.009 at worst, 0.263 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.034 expected, 1.053 at worst, 0.277 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.034 expected, 1.065 at worst, 0.272 of the fallback's time at worst
                             // and 46 more
-                            Ok(65)
+                            Ok(70)
                         }
                     } else {
-                        let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
-                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                            // 17 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.002 expected, 1.014 at worst, 0.249 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.030 expected, 1.056 at worst, 0.263 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.031 expected, 1.053 at worst, 0.258 of the fallback's time at worst
-                            // and 46 more
-                            Ok(67)
-                        } else {
-                            // 10 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.011 expected, 1.058 at worst, 0.274 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.018 expected, 1.067 at worst, 0.277 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.047 expected, 1.079 at worst, 0.285 of the fallback's time at worst
-                            // and 46 more
-                            Ok(66)
-                        }
+                        // 4 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.014 expected, 1.030 at worst, 0.247 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.003 expected, 1.011 at worst, 0.240 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.013 expected, 1.021 at worst, 0.245 of the fallback's time at worst
+                        // and 46 more
+                        Ok(68)
+                    }
+                } else if n <= 5056.0 {
+                    let k = number(row.k().float(), 1)?;
+                    if k <= 19376.0 {
+                        // 3 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.004 expected, 1.008 at worst, 0.281 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.048 expected, 1.106 at worst, 0.291 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.061 expected, 1.105 at worst, 0.299 of the fallback's time at worst
+                        // and 46 more
+                        Ok(64)
+                    } else {
+                        // 5 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.010 expected, 1.045 at worst, 0.269 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.015 expected, 1.027 at worst, 0.270 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.052 expected, 1.149 at worst, 0.282 of the fallback's time at worst
+                        // and 46 more
+                        Ok(65)
+                    }
+                } else {
+                    let m_times_k = needed(features::m_times_k(row), 11)?;
+                    if m_times_k <= 60288.0 {
+                        // 5 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.273 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown unknown expected, unknown at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.038 expected, 1.060 at worst, 0.284 of the fallback's time at worst
+                        // and 46 more
+                        Ok(66)
+                    } else {
+                        // 5 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.001 expected, 1.007 at worst, 0.276 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.022 expected, 1.058 at worst, 0.274 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.017 expected, 1.017 at worst, 0.239 of the fallback's time at worst
+                        // and 46 more
+                        Ok(67)
                     }
                 }
             } else {
@@ -622,206 +652,213 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 if ctz_k <= 6.5 {
                     let k = number(row.k().float(), 1)?;
                     if k <= 15440.0 {
-                        // 4 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.275 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.023 expected, 1.050 at worst, 0.282 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.036 expected, 1.041 at worst, 0.286 of the fallback's time at worst
+                        // 3 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.257 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.022 expected, 1.050 at worst, 0.269 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.034 expected, 1.038 at worst, 0.266 of the fallback's time at worst
                         // and 46 more
-                        Ok(68)
+                        Ok(71)
                     } else {
                         // 3 inputs
                         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.002 at worst, 0.259 of the fallback's time at worst
                         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.020 expected, 1.041 at worst, 0.269 of the fallback's time at worst
                         // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.026 expected, 1.027 at worst, 0.265 of the fallback's time at worst
                         // and 46 more
-                        Ok(69)
+                        Ok(72)
                     }
                 } else {
                     let k = number(row.k().float(), 1)?;
-                    if k <= 18624.0 {
-                        if n <= 7528.0 {
-                            // 11 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.013 at worst, 0.264 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.010 expected, 1.045 at worst, 0.275 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.020 expected, 1.056 at worst, 0.264 of the fallback's time at worst
+                    if k <= 19904.0 {
+                        if m <= 6.5 {
+                            // 16 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.021 at worst, 0.256 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.011 expected, 1.033 at worst, 0.259 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.023 expected, 1.036 at worst, 0.261 of the fallback's time at worst
                             // and 46 more
-                            Ok(70)
+                            Ok(73)
                         } else {
-                            // 10 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.006 at worst, 0.266 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.011 expected, 1.019 at worst, 0.267 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.017 expected, 1.028 at worst, 0.274 of the fallback's time at worst
+                            // 4 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.007 expected, 1.026 at worst, 0.252 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.012 expected, 1.019 at worst, 0.256 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.022 expected, 1.037 at worst, 0.255 of the fallback's time at worst
                             // and 46 more
-                            Ok(71)
+                            Ok(74)
                         }
-                    } else if n <= 7360.0 {
-                        // 5 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.007 expected, 1.020 at worst, 0.239 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.010 expected, 1.032 at worst, 0.237 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.014 expected, 1.029 at worst, 0.241 of the fallback's time at worst
-                        // and 46 more
-                        Ok(72)
                     } else {
-                        // 6 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.234 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.018 expected, 1.028 at worst, 0.240 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.019 expected, 1.030 at worst, 0.240 of the fallback's time at worst
-                        // and 46 more
-                        Ok(73)
+                        let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
+                            // 7 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.017 at worst, 0.230 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.012 expected, 1.030 at worst, 0.233 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.012 expected, 1.028 at worst, 0.232 of the fallback's time at worst
+                            // and 46 more
+                            Ok(76)
+                        } else {
+                            // 3 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: slowdown 1.001 expected, 1.004 at worst, 0.234 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.008 expected, 1.020 at worst, 0.239 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.015 expected, 1.025 at worst, 0.240 of the fallback's time at worst
+                            // and 46 more
+                            Ok(75)
+                        }
                     }
                 }
             }
         } else if n <= 16984.0 {
-            let k_times_n = needed(features::k_times_n(row), 13)?;
-            if k_times_n <= 91783168.0 {
+            if n <= 12608.0 {
                 if n <= 10560.0 {
-                    if k_times_n <= 24261504.0 {
+                    let m_times_k = needed(features::m_times_k(row), 11)?;
+                    if m_times_k <= 10752.0 {
+                        let k = number(row.k().float(), 1)?;
+                        if k <= 2752.0 {
+                            // 18 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.002 expected, 1.023 at worst, 0.500 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.035 expected, 1.119 at worst, 0.542 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.062 expected, 1.098 at worst, 0.543 of the fallback's time at worst
+                            // and 43 more
+                            Ok(77)
+                        } else {
+                            // 14 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.047 at worst, 0.310 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.027 expected, 1.069 at worst, 0.313 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.051 expected, 1.083 at worst, 0.324 of the fallback's time at worst
+                            // and 45 more
+                            Ok(78)
+                        }
+                    } else {
                         let mat2_dtype = needed(row.mat2_dtype(), 8)?.known()?;
                         if mat2_dtype == context::Mat2Dtype::TorchUint8 {
-                            // 6 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.500 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.084 expected, 1.119 at worst, 0.542 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.072 expected, 1.096 at worst, 0.543 of the fallback's time at worst
-                            // and 43 more
-                            Ok(75)
-                        } else {
-                            // 12 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.023 at worst, 0.457 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.012 expected, 1.045 at worst, 0.469 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.057 expected, 1.098 at worst, 0.492 of the fallback's time at worst
-                            // and 43 more
-                            Ok(74)
-                        }
-                    } else {
-                        let ctz_k = needed(features::ctz_k(row), 31)?;
-                        if ctz_k <= 6.0 {
-                            // 9 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.012 at worst, 0.347 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.025 expected, 1.109 at worst, 0.385 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.067 expected, 1.129 at worst, 0.390 of the fallback's time at worst
-                            // and 45 more
-                            Ok(76)
-                        } else {
-                            // 25 inputs
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.021 at worst, 0.322 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.033 expected, 1.069 at worst, 0.333 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.050 expected, 1.094 at worst, 0.331 of the fallback's time at worst
+                            // 11 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.014 expected, 1.068 at worst, 0.347 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.054 expected, 1.129 at worst, 0.366 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.080 expected, 1.129 at worst, 0.390 of the fallback's time at worst
                             // and 46 more
-                            Ok(77)
+                            Ok(80)
+                        } else {
+                            // 36 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.004 expected, 1.022 at worst, 0.322 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.042 expected, 1.112 at worst, 0.333 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.067 expected, 1.136 at worst, 0.331 of the fallback's time at worst
+                            // and 46 more
+                            Ok(79)
                         }
                     }
-                } else if n <= 13184.0 {
-                    let k = number(row.k().float(), 1)?;
-                    if k <= 3320.0 {
-                        // 32 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.045 at worst, 0.439 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.040 expected, 1.148 at worst, 0.480 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.063 expected, 1.114 at worst, 0.481 of the fallback's time at worst
-                        // and 43 more
-                        Ok(78)
+                } else {
+                    let k_times_n = needed(features::k_times_n(row), 13)?;
+                    if k_times_n <= 113123328.0 {
+                        let k = number(row.k().float(), 1)?;
+                        if k <= 3320.0 {
+                            // 29 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.002 expected, 1.045 at worst, 0.439 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.033 expected, 1.095 at worst, 0.480 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.066 expected, 1.114 at worst, 0.481 of the fallback's time at worst
+                            // and 43 more
+                            Ok(81)
+                        } else {
+                            // 17 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.040 at worst, 0.306 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.026 expected, 1.077 at worst, 0.305 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.030 expected, 1.117 at worst, 0.319 of the fallback's time at worst
+                            // and 46 more
+                            Ok(82)
+                        }
                     } else {
-                        // 19 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.040 at worst, 0.306 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.043 expected, 1.126 at worst, 0.308 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.076 expected, 1.160 at worst, 0.320 of the fallback's time at worst
+                        let m_times_k = needed(features::m_times_k(row), 11)?;
+                        if m_times_k <= 19160.0 {
+                            // 4 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.241 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.016 expected, 1.038 at worst, 0.246 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.014 expected, 1.023 at worst, 0.247 of the fallback's time at worst
+                            // and 46 more
+                            Ok(83)
+                        } else {
+                            // 17 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.004 expected, 1.024 at worst, 0.246 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.015 expected, 1.046 at worst, 0.244 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.024 expected, 1.123 at worst, 0.270 of the fallback's time at worst
+                            // and 46 more
+                            Ok(84)
+                        }
+                    }
+                }
+            } else {
+                let k_times_n = needed(features::k_times_n(row), 13)?;
+                if k_times_n <= 259425280.0 {
+                    if k_times_n <= 44777472.0 {
+                        let ctz_k = needed(features::ctz_k(row), 31)?;
+                        if ctz_k <= 6.0 {
+                            // 6 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.027 expected, 1.038 at worst, 0.363 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.012 expected, 1.029 at worst, 0.373 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.044 expected, 1.095 at worst, 0.377 of the fallback's time at worst
+                            // and 44 more
+                            Ok(85)
+                        } else {
+                            // 31 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.012 at worst, 0.365 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.042 expected, 1.095 at worst, 0.393 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.064 expected, 1.099 at worst, 0.395 of the fallback's time at worst
+                            // and 45 more
+                            Ok(86)
+                        }
+                    } else if n <= 15072.0 {
+                        // 42 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.004 expected, 1.041 at worst, 0.283 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.042 expected, 1.135 at worst, 0.296 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.046 expected, 1.150 at worst, 0.312 of the fallback's time at worst
                         // and 46 more
-                        Ok(79)
+                        Ok(87)
+                    } else {
+                        // 21 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.054 at worst, 0.289 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.036 expected, 1.161 at worst, 0.312 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.036 expected, 1.094 at worst, 0.309 of the fallback's time at worst
+                        // and 46 more
+                        Ok(88)
                     }
                 } else {
                     let ctz_k = needed(features::ctz_k(row), 31)?;
                     if ctz_k <= 6.5 {
-                        // 9 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.006 expected, 1.029 at worst, 0.373 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.054 expected, 1.161 at worst, 0.363 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.036 expected, 1.069 at worst, 0.383 of the fallback's time at worst
-                        // and 45 more
-                        Ok(80)
+                        if n <= 15144.0 {
+                            // 3 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.004 expected, 1.009 at worst, 0.254 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.009 at worst, 0.251 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown unknown expected, unknown at worst
+                            // and 46 more
+                            Ok(89)
+                        } else {
+                            // 2 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.238 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.076 expected, 1.092 at worst, 0.260 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown unknown expected, unknown at worst
+                            // and 46 more
+                            Ok(90)
+                        }
                     } else {
-                        // 45 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.045 at worst, 0.365 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.030 expected, 1.095 at worst, 0.393 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.066 expected, 1.149 at worst, 0.395 of the fallback's time at worst
-                        // and 45 more
-                        Ok(81)
-                    }
-                }
-            } else if n <= 12712.0 {
-                if n <= 10560.0 {
-                    let mat2_dtype = needed(row.mat2_dtype(), 8)?.known()?;
-                    if mat2_dtype == context::Mat2Dtype::TorchUint8 {
-                        // 7 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.022 expected, 1.068 at worst, 0.254 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.049 expected, 1.128 at worst, 0.286 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.053 expected, 1.128 at worst, 0.276 of the fallback's time at worst
-                        // and 46 more
-                        Ok(83)
-                    } else {
-                        // 20 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.004 expected, 1.021 at worst, 0.266 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.037 expected, 1.099 at worst, 0.279 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.043 expected, 1.098 at worst, 0.284 of the fallback's time at worst
-                        // and 46 more
-                        Ok(82)
-                    }
-                } else {
-                    let m_times_k = needed(features::m_times_k(row), 11)?;
-                    if m_times_k <= 35456.0 {
-                        // 16 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.023 at worst, 0.247 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.018 expected, 1.077 at worst, 0.252 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.021 expected, 1.123 at worst, 0.270 of the fallback's time at worst
-                        // and 46 more
-                        Ok(84)
-                    } else {
-                        // 13 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.012 at worst, 0.237 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.019 expected, 1.046 at worst, 0.244 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.019 expected, 1.041 at worst, 0.244 of the fallback's time at worst
-                        // and 46 more
-                        Ok(85)
-                    }
-                }
-            } else {
-                let ctz_k = needed(features::ctz_k(row), 31)?;
-                if ctz_k <= 6.5 {
-                    if n <= 15144.0 {
-                        // 7 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.009 expected, 1.026 at worst, 0.254 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.009 expected, 1.041 at worst, 0.251 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown unknown expected, unknown at worst
-                        // and 46 more
-                        Ok(86)
-                    } else {
-                        // 4 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.246 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.042 expected, 1.057 at worst, 0.256 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.068 expected, 1.092 at worst, 0.263 of the fallback's time at worst
-                        // and 46 more
-                        Ok(87)
-                    }
-                } else {
-                    let k = number(row.k().float(), 1)?;
-                    if k <= 16768.0 {
-                        // 27 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.008 expected, 1.046 at worst, 0.245 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.020 expected, 1.066 at worst, 0.251 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.021 expected, 1.060 at worst, 0.250 of the fallback's time at worst
-                        // and 46 more
-                        Ok(88)
-                    } else {
-                        // 18 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.009 expected, 1.040 at worst, 0.239 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.010 expected, 1.035 at worst, 0.238 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.025 expected, 1.055 at worst, 0.238 of the fallback's time at worst
-                        // and 46 more
-                        Ok(89)
+                        let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
+                            // 9 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.010 expected, 1.035 at worst, 0.238 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.013 expected, 1.040 at worst, 0.239 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.018 expected, 1.060 at worst, 0.234 of the fallback's time at worst
+                            // and 46 more
+                            Ok(92)
+                        } else {
+                            // 9 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.004 expected, 1.012 at worst, 0.231 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.010 expected, 1.015 at worst, 0.232 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.019 expected, 1.041 at worst, 0.238 of the fallback's time at worst
+                            // and 46 more
+                            Ok(91)
+                        }
                     }
                 }
             }
         } else {
             let k = number(row.k().float(), 1)?;
             if k <= 9152.0 {
-                if n <= 21184.0 {
+                let tiles_128x128 = needed(features::tiles_128x128(row), 37)?;
+                if tiles_128x128 <= 165.5 {
                     if k <= 2096.0 {
                         if k <= 1544.0 {
                             // 13 inputs
@@ -829,31 +866,31 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.030 expected, 1.056 at worst, 0.420 of the fallback's time at worst
                             // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.039 expected, 1.058 at worst, 0.420 of the fallback's time at worst
                             // and 44 more
-                            Ok(90)
+                            Ok(93)
                         } else {
                             // 9 inputs
                             // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.005 expected, 1.031 at worst, 0.351 of the fallback's time at worst
                             // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.006 expected, 1.016 at worst, 0.340 of the fallback's time at worst
                             // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.023 expected, 1.043 at worst, 0.352 of the fallback's time at worst
                             // and 45 more
-                            Ok(91)
+                            Ok(94)
                         }
                     } else {
                         let k_times_n = needed(features::k_times_n(row), 13)?;
-                        if k_times_n <= 121579520.0 {
-                            // 26 inputs
+                        if k_times_n <= 118620160.0 {
+                            // 25 inputs
                             // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.019 at worst, 0.299 of the fallback's time at worst
                             // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.054 expected, 1.104 at worst, 0.310 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.061 expected, 1.124 at worst, 0.328 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.062 expected, 1.124 at worst, 0.328 of the fallback's time at worst
                             // and 46 more
-                            Ok(92)
+                            Ok(95)
                         } else {
-                            // 7 inputs
+                            // 8 inputs
                             // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.002 expected, 1.012 at worst, 0.255 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.047 expected, 1.116 at worst, 0.252 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.082 expected, 1.124 at worst, 0.258 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.045 expected, 1.116 at worst, 0.252 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.077 expected, 1.124 at worst, 0.258 of the fallback's time at worst
                             // and 46 more
-                            Ok(93)
+                            Ok(96)
                         }
                     }
                 } else if n <= 25408.0 {
@@ -863,14 +900,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.008 expected, 1.068 at worst, 0.395 of the fallback's time at worst
                         // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.032 expected, 1.062 at worst, 0.393 of the fallback's time at worst
                         // and 45 more
-                        Ok(94)
+                        Ok(97)
                     } else {
                         // 27 inputs
                         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.004 expected, 1.029 at worst, 0.301 of the fallback's time at worst
                         // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.023 expected, 1.067 at worst, 0.306 of the fallback's time at worst
                         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.052 expected, 1.108 at worst, 0.312 of the fallback's time at worst
                         // and 46 more
-                        Ok(95)
+                        Ok(98)
                     }
                 } else if k <= 1600.0 {
                     // 7 inputs
@@ -878,14 +915,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.059 expected, 1.090 at worst, 0.311 of the fallback's time at worst
                     // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.070 expected, 1.089 at worst, 0.314 of the fallback's time at worst
                     // and 46 more
-                    Ok(96)
+                    Ok(99)
                 } else {
                     // 51 inputs
                     // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.009 expected, 1.081 at worst, 0.279 of the fallback's time at worst
                     // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.027 expected, 1.095 at worst, 0.277 of the fallback's time at worst
                     // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.037 expected, 1.155 at worst, 0.288 of the fallback's time at worst
                     // and 46 more
-                    Ok(97)
+                    Ok(100)
                 }
             } else if n <= 21384.0 {
                 let k_times_n = needed(features::k_times_n(row), 13)?;
@@ -896,14 +933,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.025 expected, 1.032 at worst, 0.228 of the fallback's time at worst
                         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.031 expected, 1.040 at worst, 0.233 of the fallback's time at worst
                         // and 46 more
-                        Ok(98)
+                        Ok(101)
                     } else {
                         // 4 inputs
                         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.000 expected, 1.000 at worst, 0.220 of the fallback's time at worst
                         // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.040 expected, 1.052 at worst, 0.228 of the fallback's time at worst
                         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.047 expected, 1.055 at worst, 0.232 of the fallback's time at worst
                         // and 46 more
-                        Ok(99)
+                        Ok(102)
                     }
                 } else {
                     let ctz_k = needed(features::ctz_k(row), 31)?;
@@ -913,14 +950,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.032 expected, 1.070 at worst, 0.246 of the fallback's time at worst
                         // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown unknown expected, unknown at worst
                         // and 46 more
-                        Ok(100)
+                        Ok(103)
                     } else {
                         // 14 inputs
                         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.015 expected, 1.059 at worst, 0.236 of the fallback's time at worst
                         // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.020 expected, 1.039 at worst, 0.238 of the fallback's time at worst
                         // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: slowdown 1.021 expected, 1.055 at worst, 0.235 of the fallback's time at worst
                         // and 46 more
-                        Ok(101)
+                        Ok(104)
                     }
                 }
             } else if n <= 25344.0 {
@@ -930,14 +967,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.017 expected, 1.039 at worst, 0.237 of the fallback's time at worst
                     // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.017 expected, 1.047 at worst, 0.235 of the fallback's time at worst
                     // and 46 more
-                    Ok(102)
+                    Ok(105)
                 } else {
                     // 4 inputs
                     // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.004 expected, 1.013 at worst, 0.248 of the fallback's time at worst
                     // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown 1.003 expected, 1.011 at worst, 0.248 of the fallback's time at worst
                     // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.012 expected, 1.022 at worst, 0.250 of the fallback's time at worst
                     // and 46 more
-                    Ok(103)
+                    Ok(106)
                 }
             } else if m <= 6.0 {
                 // 14 inputs
@@ -945,14 +982,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.023 expected, 1.067 at worst, 0.240 of the fallback's time at worst
                 // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.042 expected, 1.131 at worst, 0.259 of the fallback's time at worst
                 // and 46 more
-                Ok(104)
+                Ok(107)
             } else {
                 // 4 inputs
                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown 1.001 expected, 1.006 at worst, 0.245 of the fallback's time at worst
                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown 1.023 expected, 1.035 at worst, 0.249 of the fallback's time at worst
                 // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.035 expected, 1.081 at worst, 0.265 of the fallback's time at worst
                 // and 46 more
-                Ok(105)
+                Ok(108)
             }
         }
     } else {
@@ -973,14 +1010,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                     // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.004 expected, 1.017 at worst, 0.736 of the fallback's time at worst
                                     // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                     // and 22 more
-                                    Ok(107)
+                                    Ok(110)
                                 } else {
                                     // 20 inputs
                                     // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.007 expected, 1.070 at worst, 0.793 of the fallback's time at worst
                                     // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.029 expected, 1.073 at worst, 0.743 of the fallback's time at worst
                                     // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                     // and 22 more
-                                    Ok(108)
+                                    Ok(111)
                                 }
                             } else if n <= 1728.0 {
                                 // 4 inputs
@@ -988,14 +1025,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                 // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.004 expected, 1.010 at worst, 0.650 of the fallback's time at worst
                                 // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.006 expected, 1.018 at worst, 0.655 of the fallback's time at worst
                                 // and 23 more
-                                Ok(109)
+                                Ok(112)
                             } else {
                                 // 3 inputs
                                 // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.572 of the fallback's time at worst
                                 // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.022 expected, 1.026 at worst, 0.584 of the fallback's time at worst
                                 // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.049 expected, 1.064 at worst, 0.586 of the fallback's time at worst
                                 // and 23 more
-                                Ok(110)
+                                Ok(113)
                             }
                         } else {
                             // 3 inputs
@@ -1003,7 +1040,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                             // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.143 expected, 1.187 at worst, 0.657 of the fallback's time at worst
                             // and 24 more
-                            Ok(106)
+                            Ok(109)
                         }
                     } else {
                         let k_times_n = needed(features::k_times_n(row), 13)?;
@@ -1016,14 +1053,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                     // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                     // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.041 expected, 1.109 at worst, 0.703 of the fallback's time at worst
                                     // and 18 more
-                                    Ok(111)
+                                    Ok(114)
                                 } else {
                                     // 7 inputs
                                     // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.615 of the fallback's time at worst
                                     // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                     // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.110 expected, 1.160 at worst, 0.651 of the fallback's time at worst
                                     // and 24 more
-                                    Ok(112)
+                                    Ok(115)
                                 }
                             } else {
                                 let mat2_dtype = needed(row.mat2_dtype(), 8)?.known()?;
@@ -1033,14 +1070,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                     // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                     // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: slowdown 1.038 expected, 1.091 at worst, 0.587 of the fallback's time at worst
                                     // and 23 more
-                                    Ok(114)
+                                    Ok(117)
                                 } else {
                                     // 5 inputs
                                     // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.557 of the fallback's time at worst
                                     // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                     // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                     // and 23 more
-                                    Ok(113)
+                                    Ok(116)
                                 }
                             }
                         } else {
@@ -1051,21 +1088,21 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                 // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.027 expected, 1.078 at worst, 0.465 of the fallback's time at worst
                                 // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: slowdown 1.001 expected, 1.004 at worst, 0.467 of the fallback's time at worst
                                 // and 26 more
-                                Ok(115)
+                                Ok(118)
                             } else if m_times_n <= 26880.0 {
                                 // 5 inputs
                                 // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.498 of the fallback's time at worst
                                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                 // and 25 more
-                                Ok(116)
+                                Ok(119)
                             } else {
                                 // 3 inputs
                                 // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.030 expected, 1.093 at worst, 0.582 of the fallback's time at worst
                                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                 // and 26 more
-                                Ok(117)
+                                Ok(120)
                             }
                         }
                     }
@@ -1082,14 +1119,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                     // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                     // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.064 expected, 1.078 at worst, 0.761 of the fallback's time at worst
                                     // and 25 more
-                                    Ok(118)
+                                    Ok(121)
                                 } else {
                                     // 7 inputs
                                     // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.001 expected, 1.002 at worst, 0.657 of the fallback's time at worst
                                     // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.015 expected, 1.028 at worst, 0.656 of the fallback's time at worst
                                     // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                     // and 29 more
-                                    Ok(119)
+                                    Ok(122)
                                 }
                             } else if m_times_k <= 86336.0 {
                                 // 41 inputs
@@ -1097,14 +1134,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                 // and 22 more
-                                Ok(120)
+                                Ok(123)
                             } else {
                                 // 40 inputs
                                 // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.764 of the fallback's time at worst
                                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                 // and 24 more
-                                Ok(121)
+                                Ok(124)
                             }
                         } else if tiles_16x64 <= 48.5 {
                             if m_times_n <= 35072.0 {
@@ -1113,14 +1150,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                 // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.048 expected, 1.071 at worst, 0.709 of the fallback's time at worst
                                 // and 25 more
-                                Ok(122)
+                                Ok(125)
                             } else {
                                 // 9 inputs
                                 // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.013 expected, 1.076 at worst, 0.713 of the fallback's time at worst
                                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                 // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.052 expected, 1.193 at worst, 0.820 of the fallback's time at worst
                                 // and 26 more
-                                Ok(123)
+                                Ok(126)
                             }
                         } else {
                             let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
@@ -1130,14 +1167,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                 // and 25 more
-                                Ok(125)
+                                Ok(128)
                             } else {
                                 // 4 inputs
                                 // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.003 expected, 1.014 at worst, 0.666 of the fallback's time at worst
                                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                 // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.060 expected, 1.121 at worst, 0.747 of the fallback's time at worst
                                 // and 25 more
-                                Ok(124)
+                                Ok(127)
                             }
                         }
                     } else {
@@ -1150,14 +1187,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                 // and 28 more
-                                Ok(130)
+                                Ok(133)
                             } else {
                                 // 4 inputs
                                 // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.538 of the fallback's time at worst
                                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                 // and 26 more
-                                Ok(129)
+                                Ok(132)
                             }
                         } else {
                             let n = number(row.n().float(), 2)?;
@@ -1168,14 +1205,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                     // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                     // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.064 expected, 1.066 at worst, 0.354 of the fallback's time at worst
                                     // and 31 more
-                                    Ok(127)
+                                    Ok(130)
                                 } else {
                                     // 3 inputs
                                     // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.548 of the fallback's time at worst
                                     // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                     // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.066 expected, 1.114 at worst, 0.611 of the fallback's time at worst
                                     // and 30 more
-                                    Ok(128)
+                                    Ok(131)
                                 }
                             } else {
                                 // 4 inputs
@@ -1183,195 +1220,263 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                 // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.021 expected, 1.086 at worst, 0.319 of the fallback's time at worst
                                 // and 34 more
-                                Ok(126)
+                                Ok(129)
                             }
                         }
                     }
                 }
             } else {
-                let m_times_k = needed(features::m_times_k(row), 11)?;
-                if m_times_k <= 513792.0 {
-                    let tiles_32x32 = needed(features::tiles_32x32(row), 34)?;
-                    if tiles_32x32 <= 134.0 {
-                        let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
-                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                            let n = number(row.n().float(), 2)?;
-                            if n <= 4032.0 {
-                                let k = number(row.k().float(), 1)?;
-                                if k <= 1472.0 {
-                                    // 8 inputs
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.002 at worst, 0.826 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.015 expected, 1.037 at worst, 0.831 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.023 expected, 1.045 at worst, 0.837 of the fallback's time at worst
-                                    // and 21 more
-                                    Ok(136)
+                let k = number(row.k().float(), 1)?;
+                if k <= 16312.0 {
+                    let m_times_k = needed(features::m_times_k(row), 11)?;
+                    if m_times_k <= 83968.0 {
+                        if k <= 1472.0 {
+                            if m <= 16.5 {
+                                let n = number(row.n().float(), 2)?;
+                                if n <= 5760.0 {
+                                    // 4 inputs
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.675 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.021 expected, 1.033 at worst, 0.688 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.019 expected, 1.026 at worst, 0.684 of the fallback's time at worst
+                                    // and 29 more
+                                    Ok(134)
                                 } else {
-                                    // 37 inputs
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.016 expected, 1.184 at worst, 0.834 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.052 expected, 1.200 at worst, 0.857 of the fallback's time at worst
-                                    // and 22 more
-                                    Ok(137)
+                                    // 3 inputs
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.003 expected, 1.005 at worst, 0.583 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.581 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.008 expected, 1.015 at worst, 0.584 of the fallback's time at worst
+                                    // and 29 more
+                                    Ok(135)
                                 }
                             } else {
-                                // 4 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.679 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.026 expected, 1.038 at worst, 0.688 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                                // and 26 more
-                                Ok(135)
-                            }
-                        } else {
-                            let k = number(row.k().float(), 1)?;
-                            if k <= 6400.0 {
-                                if m_times_k <= 84480.0 {
+                                let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                                if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
                                     // 9 inputs
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.005 expected, 1.018 at worst, 0.858 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.010 expected, 1.022 at worst, 0.874 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.022 expected, 1.059 at worst, 0.869 of the fallback's time at worst
-                                    // and 19 more
-                                    Ok(131)
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.001 expected, 1.008 at worst, 0.826 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.013 expected, 1.037 at worst, 0.831 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.016 expected, 1.024 at worst, 0.825 of the fallback's time at worst
+                                    // and 21 more
+                                    Ok(137)
                                 } else {
-                                    // 20 inputs
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.006 expected, 1.054 at worst, 0.863 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.021 expected, 1.078 at worst, 0.901 of the fallback's time at worst
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                                    // and 12 more
-                                    Ok(132)
+                                    // 3 inputs
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.010 expected, 1.013 at worst, 0.869 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.017 expected, 1.022 at worst, 0.874 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.018 expected, 1.045 at worst, 0.867 of the fallback's time at worst
+                                    // and 17 more
+                                    Ok(136)
                                 }
-                            } else if k <= 15000.0 {
-                                // 12 inputs
-                                // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.003 expected, 1.038 at worst, 1.038 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                                // and 25 more
-                                Ok(133)
-                            } else {
-                                // 2 inputs
-                                // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.015 expected, 1.029 at worst, 0.403 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                                // and 29 more
-                                Ok(134)
                             }
-                        }
-                    } else if m <= 25.5 {
-                        let k = number(row.k().float(), 1)?;
-                        if k <= 1680.0 {
-                            let m_times_n = needed(features::m_times_n(row), 12)?;
-                            if m_times_n <= 88448.0 {
-                                // 5 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.675 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.019 expected, 1.033 at worst, 0.688 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.022 expected, 1.033 at worst, 0.685 of the fallback's time at worst
-                                // and 29 more
+                        } else if k <= 2624.0 {
+                            let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                            if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
+                                // 12 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.004 at worst, 0.722 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.021 expected, 1.041 at worst, 0.741 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.029 expected, 1.106 at worst, 0.746 of the fallback's time at worst
+                                // and 25 more
                                 Ok(139)
                             } else {
-                                // 4 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.581 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.006 expected, 1.013 at worst, 0.583 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.006 expected, 1.015 at worst, 0.584 of the fallback's time at worst
-                                // and 31 more
-                                Ok(140)
+                                // 12 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.006 expected, 1.016 at worst, 0.731 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.023 expected, 1.060 at worst, 0.741 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.030 expected, 1.072 at worst, 0.742 of the fallback's time at worst
+                                // and 27 more
+                                Ok(138)
                             }
                         } else {
-                            let arith_intensity = needed(features::arith_intensity(row), 14)?;
-                            if arith_intensity <= 15.917502706784463 {
-                                // 34 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.005 expected, 1.073 at worst, 0.583 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.018 expected, 1.122 at worst, 0.576 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.037 expected, 1.107 at worst, 0.617 of the fallback's time at worst
+                            let ctz_m = needed(features::ctz_m(row), 30)?;
+                            if ctz_m <= 1.0 {
+                                // 3 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.443 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.013 expected, 1.020 at worst, 0.452 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.028 expected, 1.048 at worst, 0.464 of the fallback's time at worst
                                 // and 35 more
-                                Ok(141)
+                                Ok(140)
                             } else {
                                 // 13 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.005 expected, 1.057 at worst, 0.356 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.028 expected, 1.071 at worst, 0.381 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.036 expected, 1.082 at worst, 0.373 of the fallback's time at worst
-                                // and 37 more
-                                Ok(142)
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.002 expected, 1.011 at worst, 0.562 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.019 expected, 1.053 at worst, 0.592 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.032 expected, 1.087 at worst, 0.565 of the fallback's time at worst
+                                // and 35 more
+                                Ok(141)
                             }
                         }
                     } else {
-                        // 7 inputs
-                        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.001 expected, 1.004 at worst, 0.720 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.051 expected, 1.079 at worst, 0.722 of the fallback's time at worst
-                        // and 24 more
-                        Ok(138)
-                    }
-                } else {
-                    let arith_intensity = needed(features::arith_intensity(row), 14)?;
-                    if arith_intensity <= 61.286141849930544 {
-                        let k = number(row.k().float(), 1)?;
-                        if k <= 16704.0 {
-                            if m_times_k <= 668160.0 {
-                                // 8 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.013 expected, 1.078 at worst, 0.956 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.055 expected, 1.115 at worst, 0.987 of the fallback's time at worst
-                                // and 16 more
-                                Ok(143)
-                            } else {
-                                // 4 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.045 expected, 1.097 at worst, 0.958 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.062 expected, 1.142 at worst, 1.007 of the fallback's time at worst
-                                // and 13 more
-                                Ok(144)
-                            }
-                        } else {
-                            let tiles_32x32 = needed(features::tiles_32x32(row), 34)?;
-                            if tiles_32x32 <= 127.0 {
-                                let k_times_n = needed(features::k_times_n(row), 13)?;
-                                if k_times_n <= 25968640.0 {
-                                    // 3 inputs
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.049 expected, 1.155 at worst, 0.880 of the fallback's time at worst
+                        let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
+                            let m_times_n = needed(features::m_times_n(row), 12)?;
+                            if m_times_n <= 70208.0 {
+                                if k <= 6792.0 {
+                                    // 4 inputs
                                     // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                                    // and 14 more
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.073 expected, 1.184 at worst, 0.834 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.075 expected, 1.139 at worst, 0.802 of the fallback's time at worst
+                                    // and 25 more
                                     Ok(146)
                                 } else {
-                                    // 16 inputs
-                                    // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.797 of the fallback's time at worst
+                                    // 6 inputs
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.021 expected, 1.100 at worst, 0.641 of the fallback's time at worst
                                     // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                                    // and 23 more
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.057 expected, 1.110 at worst, 0.677 of the fallback's time at worst
+                                    // and 31 more
                                     Ok(147)
                                 }
                             } else {
-                                // 6 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.055 expected, 1.174 at worst, 0.702 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                                // and 34 more
-                                Ok(145)
+                                let n = number(row.n().float(), 2)?;
+                                if n <= 6528.0 {
+                                    // 38 inputs
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.003 expected, 1.042 at worst, 0.924 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.042 expected, 1.092 at worst, 0.932 of the fallback's time at worst
+                                    // and 21 more
+                                    Ok(148)
+                                } else {
+                                    // 3 inputs
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.303 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.014 expected, 1.016 at worst, 0.306 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.007 expected, 1.018 at worst, 0.304 of the fallback's time at worst
+                                    // and 35 more
+                                    Ok(149)
+                                }
+                            }
+                        } else {
+                            let tiles_32x32 = needed(features::tiles_32x32(row), 34)?;
+                            if tiles_32x32 <= 132.0 {
+                                let m_times_n = needed(features::m_times_n(row), 12)?;
+                                if m_times_n <= 66048.0 {
+                                    // 5 inputs
+                                    // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.011 expected, 1.054 at worst, 0.826 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.086 expected, 1.147 at worst, 0.845 of the fallback's time at worst
+                                    // and 22 more
+                                    Ok(142)
+                                } else {
+                                    // 31 inputs
+                                    // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.004 expected, 1.038 at worst, 1.038 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.036 expected, 1.155 at worst, 1.106 of the fallback's time at worst
+                                    // and 15 more
+                                    Ok(143)
+                                }
+                            } else {
+                                let k_times_n = needed(features::k_times_n(row), 13)?;
+                                if k_times_n <= 29116416.0 {
+                                    // 4 inputs
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.834 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.052 expected, 1.064 at worst, 0.884 of the fallback's time at worst
+                                    // and 24 more
+                                    Ok(144)
+                                } else {
+                                    // 6 inputs
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.589 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.029 expected, 1.048 at worst, 0.607 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // and 36 more
+                                    Ok(145)
+                                }
                             }
                         }
-                    } else if m_times_k <= 1729088.0 {
-                        let k = number(row.k().float(), 1)?;
-                        if k <= 16896.0 {
-                            // 5 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.834 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.055 expected, 1.092 at worst, 0.884 of the fallback's time at worst
-                            // and 14 more
-                            Ok(149)
+                    }
+                } else {
+                    let tiles_32x32 = needed(features::tiles_32x32(row), 34)?;
+                    if tiles_32x32 <= 134.0 {
+                        let arith_intensity = needed(features::arith_intensity(row), 14)?;
+                        if arith_intensity <= 61.286141849930544 {
+                            if k <= 17600.0 {
+                                let n = number(row.n().float(), 2)?;
+                                if n <= 3008.0 {
+                                    // 1 input
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.155 expected, 1.155 at worst, 0.880 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // and 19 more
+                                    Ok(150)
+                                } else {
+                                    // 1 input
+                                    // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.356 of the fallback's time at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                    // and 30 more
+                                    Ok(151)
+                                }
+                            } else if m <= 29.0 {
+                                // 5 inputs
+                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.392 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.044 expected, 1.068 at worst, 0.403 of the fallback's time at worst
+                                // and 36 more
+                                Ok(152)
+                            } else {
+                                // 18 inputs
+                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.816 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // and 21 more
+                                Ok(153)
+                            }
                         } else {
-                            // 3 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.002 expected, 1.005 at worst, 0.664 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=2: slowdown 1.011 expected, 1.020 at worst, 0.672 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                            // and 24 more
-                            Ok(150)
+                            let m_times_k = needed(features::m_times_k(row), 11)?;
+                            if m_times_k <= 1725248.0 {
+                                // 3 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.002 expected, 1.005 at worst, 0.673 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.086 expected, 1.149 at worst, 0.703 of the fallback's time at worst
+                                // and 22 more
+                                Ok(154)
+                            } else {
+                                // 3 inputs
+                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.025 expected, 1.037 at worst, 0.914 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.024 expected, 1.074 at worst, 0.881 of the fallback's time at worst
+                                // and 18 more
+                                Ok(155)
+                            }
                         }
                     } else {
-                        // 3 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.060 expected, 1.100 at worst, 0.969 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.025 expected, 1.037 at worst, 0.914 of the fallback's time at worst
-                        // and 16 more
-                        Ok(148)
+                        let m_times_n = needed(features::m_times_n(row), 12)?;
+                        if m_times_n <= 79104.0 {
+                            let m_times_k = needed(features::m_times_k(row), 11)?;
+                            if m_times_k <= 363024.0 {
+                                // 4 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.003 expected, 1.007 at worst, 0.310 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.012 expected, 1.020 at worst, 0.308 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // and 40 more
+                                Ok(156)
+                            } else {
+                                // 3 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.296 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.027 expected, 1.033 at worst, 0.306 of the fallback's time at worst
+                                // and 39 more
+                                Ok(157)
+                            }
+                        } else {
+                            let feature_33leqm_leq64 = needed(features::feature_33leqm_leq64(row), 17)?;
+                            if feature_33leqm_leq64 {
+                                // 3 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.001 at worst, 0.598 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: slowdown 1.055 expected, 1.072 at worst, 0.641 of the fallback's time at worst
+                                // and 31 more
+                                Ok(158)
+                            } else if tiles_16x64 <= 94.5 {
+                                // 2 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.008 expected, 1.016 at worst, 0.254 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.013 expected, 1.026 at worst, 0.249 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // and 40 more
+                                Ok(159)
+                            } else {
+                                // 4 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.664 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.044 expected, 1.093 at worst, 0.682 of the fallback's time at worst
+                                // and 39 more
+                                Ok(160)
+                            }
+                        }
                     }
                 }
             }
@@ -1381,63 +1486,52 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 let k = number(row.k().float(), 1)?;
                 if k <= 18112.0 {
                     let n = number(row.n().float(), 2)?;
-                    if n <= 1496.0 {
-                        if tiles_32x32 <= 174.0 {
-                            let k_times_n = needed(features::k_times_n(row), 13)?;
-                            if k_times_n <= 13975552.0 {
-                                // 10 inputs
-                                // extern_fallback_mixed_mm: slowdown 1.009 expected, 1.046 at worst, 1.000 of the fallback's time at worst
-                                Ok(151)
-                            } else {
+                    if n <= 1320.0 {
+                        if k <= 4672.0 {
+                            if k <= 2472.0 {
                                 // 4 inputs
-                                // extern_fallback_mixed_mm: slowdown 1.017 expected, 1.043 at worst, 1.000 of the fallback's time at worst
-                                Ok(152)
-                            }
-                        } else {
-                            let m_times_k = needed(features::m_times_k(row), 11)?;
-                            if m_times_k <= 396672.0 {
-                                // 3 inputs
-                                // extern_fallback_mixed_mm: slowdown 1.002 expected, 1.006 at worst, 1.000 of the fallback's time at worst
-                                Ok(153)
+                                // extern_fallback_mixed_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(162)
                             } else {
                                 // 3 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                                // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.006 expected, 1.015 at worst, 0.982 of the fallback's time at worst
-                                // extern_fallback_mixed_mm: slowdown 1.086 expected, 1.125 at worst, 1.000 of the fallback's time at worst
-                                Ok(154)
+                                // extern_fallback_mixed_mm: slowdown 1.030 expected, 1.046 at worst, 1.000 of the fallback's time at worst
+                                Ok(163)
                             }
-                        }
-                    } else if k <= 1320.0 {
-                        let tiles_64x64 = needed(features::tiles_64x64(row), 35)?;
-                        if tiles_64x64 <= 65.0 {
-                            // 8 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.964 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.012 expected, 1.027 at worst, 0.979 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                            // and 4 more
-                            Ok(155)
                         } else {
-                            // 7 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.001 expected, 1.005 at worst, 0.888 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.037 expected, 1.057 at worst, 0.901 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.019 expected, 1.051 at worst, 0.888 of the fallback's time at worst
-                            // and 12 more
-                            Ok(156)
+                            // 5 inputs
+                            // extern_fallback_mixed_mm: slowdown 1.008 expected, 1.043 at worst, 1.000 of the fallback's time at worst
+                            Ok(161)
+                        }
+                    } else if k <= 5600.0 {
+                        if k <= 1320.0 {
+                            // 15 inputs
+                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.024 expected, 1.057 at worst, 0.979 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.000 expected, 1.005 at worst, 0.964 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // and 9 more
+                            Ok(164)
+                        } else {
+                            // 78 inputs
+                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.001 expected, 1.055 at worst, 1.002 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // and 11 more
+                            Ok(165)
                         }
                     } else if tiles_32x32 <= 178.0 {
-                        // 37 inputs
-                        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.037 expected, 1.157 at worst, 1.007 of the fallback's time at worst
+                        // 19 inputs
                         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: slowdown 1.001 expected, 1.009 at worst, 0.992 of the fallback's time at worst
                         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                        // and 17 more
-                        Ok(157)
+                        // and 19 more
+                        Ok(166)
                     } else {
-                        // 91 inputs
-                        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.003 expected, 1.055 at worst, 1.037 of the fallback's time at worst
+                        // 39 inputs
+                        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.006 expected, 1.047 at worst, 1.037 of the fallback's time at worst
                         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                         // type=cuda_BLOCK-M=32_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.070 expected, 1.153 at worst, 1.108 of the fallback's time at worst
-                        // and 15 more
-                        Ok(158)
+                        // and 26 more
+                        Ok(167)
                     }
                 } else if tiles_32x32 <= 180.0 {
                     if k <= 24480.0 {
@@ -1448,14 +1542,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.015 expected, 1.030 at worst, 0.996 of the fallback's time at worst
                             // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                             // and 18 more
-                            Ok(159)
+                            Ok(168)
                         } else {
                             // 10 inputs
                             // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: slowdown 1.001 expected, 1.004 at worst, 0.941 of the fallback's time at worst
                             // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                             // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.047 expected, 1.121 at worst, 1.001 of the fallback's time at worst
                             // and 28 more
-                            Ok(160)
+                            Ok(169)
                         }
                     } else {
                         let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
@@ -1465,14 +1559,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.010 expected, 1.041 at worst, 0.981 of the fallback's time at worst
                             // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                             // and 10 more
-                            Ok(162)
+                            Ok(171)
                         } else {
                             // 3 inputs
                             // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: slowdown 1.013 expected, 1.023 at worst, 0.537 of the fallback's time at worst
                             // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.017 expected, 1.032 at worst, 0.542 of the fallback's time at worst
                             // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.000 expected, 1.000 at worst, 0.525 of the fallback's time at worst
                             // and 18 more
-                            Ok(161)
+                            Ok(170)
                         }
                     }
                 } else if m <= 36.5 {
@@ -1483,14 +1577,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                         // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.047 expected, 1.083 at worst, 0.355 of the fallback's time at worst
                         // and 41 more
-                        Ok(163)
+                        Ok(172)
                     } else {
                         // 3 inputs
                         // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.025 expected, 1.061 at worst, 0.324 of the fallback's time at worst
                         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                         // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.000 expected, 1.000 at worst, 0.306 of the fallback's time at worst
                         // and 41 more
-                        Ok(164)
+                        Ok(173)
                     }
                 } else if k <= 25752.0 {
                     // 3 inputs
@@ -1498,91 +1592,89 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                     // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                     // and 16 more
-                    Ok(165)
+                    Ok(174)
                 } else {
                     // 3 inputs
                     // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.007 expected, 1.021 at worst, 0.521 of the fallback's time at worst
                     // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                     // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=8_mma=wgmma: slowdown 1.021 expected, 1.033 at worst, 0.537 of the fallback's time at worst
                     // and 29 more
-                    Ok(166)
+                    Ok(175)
                 }
             } else {
                 let k_times_n = needed(features::k_times_n(row), 13)?;
                 if k_times_n <= 105522176.0 {
-                    let k = number(row.k().float(), 1)?;
-                    if k <= 5536.0 {
-                        let n = number(row.n().float(), 2)?;
-                        if n <= 9920.0 {
+                    let m_times_k = needed(features::m_times_k(row), 11)?;
+                    if m_times_k <= 88064.0 {
+                        let m_times_n = needed(features::m_times_n(row), 12)?;
+                        if m_times_n <= 157952.0 {
                             let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
                             if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                                // 4 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.001 expected, 1.005 at worst, 0.670 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.006 expected, 1.011 at worst, 0.667 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.040 expected, 1.056 at worst, 0.689 of the fallback's time at worst
-                                // and 41 more
-                                Ok(168)
+                                // 6 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.001 expected, 1.004 at worst, 0.388 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.019 expected, 1.042 at worst, 0.393 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.028 expected, 1.056 at worst, 0.404 of the fallback's time at worst
+                                // and 42 more
+                                Ok(177)
                             } else {
                                 // 7 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.004 expected, 1.023 at worst, 0.752 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.015 expected, 1.034 at worst, 0.765 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.025 expected, 1.045 at worst, 0.765 of the fallback's time at worst
-                                // and 41 more
-                                Ok(167)
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.007 expected, 1.025 at worst, 0.565 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.013 expected, 1.034 at worst, 0.565 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.023 expected, 1.045 at worst, 0.564 of the fallback's time at worst
+                                // and 42 more
+                                Ok(176)
                             }
                         } else {
                             let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
                             if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                                // 11 inputs
+                                // 10 inputs
                                 // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.009 expected, 1.021 at worst, 0.517 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.012 expected, 1.029 at worst, 0.530 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.015 expected, 1.074 at worst, 0.556 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.010 expected, 1.024 at worst, 0.530 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.016 expected, 1.074 at worst, 0.556 of the fallback's time at worst
                                 // and 42 more
-                                Ok(170)
+                                Ok(179)
                             } else {
-                                // 13 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.003 expected, 1.025 at worst, 0.496 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.033 expected, 1.114 at worst, 0.504 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.036 expected, 1.116 at worst, 0.509 of the fallback's time at worst
+                                // 12 inputs
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: slowdown 1.001 expected, 1.007 at worst, 0.496 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.027 expected, 1.070 at worst, 0.504 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.039 expected, 1.116 at worst, 0.509 of the fallback's time at worst
                                 // and 42 more
-                                Ok(169)
+                                Ok(178)
                             }
                         }
-                    } else {
+                    } else if tiles_16x64 <= 164.5 {
                         let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
                         if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                            if m <= 24.5 {
-                                // 8 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.003 expected, 1.016 at worst, 0.283 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.020 expected, 1.040 at worst, 0.283 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                                // and 43 more
-                                Ok(173)
-                            } else {
-                                // 3 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.025 expected, 1.063 at worst, 0.673 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.029 expected, 1.069 at worst, 0.677 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                                // and 41 more
-                                Ok(174)
-                            }
+                            // 3 inputs
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.004 expected, 1.009 at worst, 0.283 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.002 expected, 1.005 at worst, 0.283 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // and 43 more
+                            Ok(181)
                         } else {
-                            let m_times_n = needed(features::m_times_n(row), 12)?;
-                            if m_times_n <= 154176.0 {
-                                // 3 inputs
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.325 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.040 expected, 1.062 at worst, 0.337 of the fallback's time at worst
-                                // and 43 more
-                                Ok(171)
-                            } else {
-                                // 3 inputs
-                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.058 expected, 1.185 at worst, 0.588 of the fallback's time at worst
-                                // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.049 expected, 1.076 at worst, 0.525 of the fallback's time at worst
-                                // and 41 more
-                                Ok(172)
-                            }
+                            // 5 inputs
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.325 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.039 expected, 1.062 at worst, 0.337 of the fallback's time at worst
+                            // and 43 more
+                            Ok(180)
+                        }
+                    } else {
+                        let k = number(row.k().float(), 1)?;
+                        if k <= 15168.0 {
+                            // 6 inputs
+                            // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.009 expected, 1.018 at worst, 0.765 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.020 expected, 1.040 at worst, 0.765 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // and 41 more
+                            Ok(182)
+                        } else {
+                            // 3 inputs
+                            // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.037 expected, 1.063 at worst, 0.673 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.048 expected, 1.069 at worst, 0.677 of the fallback's time at worst
+                            // and 38 more
+                            Ok(183)
                         }
                     }
                 } else {
@@ -1596,14 +1688,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                 // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.006 expected, 1.018 at worst, 0.244 of the fallback's time at worst
                                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                 // and 44 more
-                                Ok(177)
+                                Ok(186)
                             } else {
                                 // 4 inputs
                                 // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.243 of the fallback's time at worst
                                 // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.029 expected, 1.045 at worst, 0.253 of the fallback's time at worst
                                 // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: slowdown 1.016 expected, 1.028 at worst, 0.250 of the fallback's time at worst
                                 // and 44 more
-                                Ok(178)
+                                Ok(187)
                             }
                         } else {
                             let k = number(row.k().float(), 1)?;
@@ -1613,14 +1705,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                 // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.015 expected, 1.029 at worst, 0.312 of the fallback's time at worst
                                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                 // and 43 more
-                                Ok(175)
+                                Ok(184)
                             } else {
                                 // 4 inputs
                                 // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.247 of the fallback's time at worst
                                 // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.032 expected, 1.057 at worst, 0.251 of the fallback's time at worst
                                 // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                                 // and 44 more
-                                Ok(176)
+                                Ok(185)
                             }
                         }
                     } else {
@@ -1631,7 +1723,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: slowdown 1.007 expected, 1.019 at worst, 0.290 of the fallback's time at worst
                             // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.029 expected, 1.047 at worst, 0.298 of the fallback's time at worst
                             // and 43 more
-                            Ok(179)
+                            Ok(188)
                         } else {
                             let k = number(row.k().float(), 1)?;
                             if k <= 21568.0 {
@@ -1640,270 +1732,287 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                 // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: slowdown 1.009 expected, 1.024 at worst, 0.238 of the fallback's time at worst
                                 // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.020 expected, 1.028 at worst, 0.243 of the fallback's time at worst
                                 // and 44 more
-                                Ok(180)
+                                Ok(189)
                             } else {
                                 // 3 inputs
                                 // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.004 expected, 1.006 at worst, 0.231 of the fallback's time at worst
                                 // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.009 expected, 1.028 at worst, 0.238 of the fallback's time at worst
                                 // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: slowdown 1.006 expected, 1.009 at worst, 0.231 of the fallback's time at worst
                                 // and 44 more
-                                Ok(181)
+                                Ok(190)
                             }
                         }
                     }
                 }
             }
-        } else if m <= 32.5 {
-            if m <= 16.5 {
-                let k = number(row.k().float(), 1)?;
-                if k <= 4096.0 {
-                    let ctz_k = needed(features::ctz_k(row), 31)?;
-                    if ctz_k <= 5.0 {
-                        // 3 inputs
-                        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.002 expected, 1.006 at worst, 0.427 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.054 expected, 1.130 at worst, 0.442 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                        // and 46 more
-                        Ok(182)
-                    } else if k <= 2752.0 {
-                        // 14 inputs
-                        // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.002 expected, 1.023 at worst, 0.499 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.083 expected, 1.205 at worst, 0.544 of the fallback's time at worst
-                        // and 46 more
-                        Ok(183)
+        } else {
+            let feature_65leqm_leq128 = needed(features::feature_65leqm_leq128(row), 18)?;
+            if feature_65leqm_leq128 {
+                let k_times_n = needed(features::k_times_n(row), 13)?;
+                if k_times_n <= 26877952.0 {
+                    if k_times_n <= 19821824.0 {
+                        let m_times_n = needed(features::m_times_n(row), 12)?;
+                        if m_times_n <= 530432.0 {
+                            let n = number(row.n().float(), 2)?;
+                            if n <= 3776.0 {
+                                // 30 inputs
+                                // extern_fallback_mixed_mm: slowdown 1.012 expected, 1.074 at worst, 1.000 of the fallback's time at worst
+                                Ok(207)
+                            } else {
+                                // 6 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // extern_fallback_mixed_mm: slowdown 1.129 expected, 1.260 at worst, 1.000 of the fallback's time at worst
+                                Ok(208)
+                            }
+                        } else if m <= 88.0 {
+                            // 5 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // extern_fallback_mixed_mm: slowdown 1.101 expected, 1.188 at worst, 1.000 of the fallback's time at worst
+                            Ok(209)
+                        } else {
+                            // 22 inputs
+                            // extern_fallback_mixed_mm: slowdown 1.015 expected, 1.098 at worst, 1.000 of the fallback's time at worst
+                            Ok(210)
+                        }
                     } else {
-                        // 11 inputs
-                        // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.007 expected, 1.076 at worst, 0.327 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.033 expected, 1.075 at worst, 0.304 of the fallback's time at worst
-                        // and 46 more
-                        Ok(184)
+                        let k = number(row.k().float(), 1)?;
+                        if k <= 5056.0 {
+                            if k <= 2048.0 {
+                                // 5 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.081 expected, 1.143 at worst, 0.983 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // and 4 more
+                                Ok(212)
+                            } else {
+                                // 6 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.088 expected, 1.151 at worst, 1.008 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // and 4 more
+                                Ok(213)
+                            }
+                        } else {
+                            // 4 inputs
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // and 4 more
+                            Ok(211)
+                        }
                     }
                 } else {
-                    let m_times_k = needed(features::m_times_k(row), 11)?;
-                    if m_times_k <= 177096.0 {
-                        let n = number(row.n().float(), 2)?;
-                        if n <= 28224.0 {
-                            // 18 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.004 expected, 1.044 at worst, 0.295 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.020 expected, 1.051 at worst, 0.296 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                            // and 46 more
-                            Ok(185)
-                        } else {
-                            // 6 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.013 expected, 1.033 at worst, 0.299 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.022 expected, 1.047 at worst, 0.304 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.024 expected, 1.074 at worst, 0.317 of the fallback's time at worst
-                            // and 46 more
-                            Ok(186)
-                        }
-                    } else {
-                        let n = number(row.n().float(), 2)?;
-                        if n <= 22784.0 {
-                            // 11 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.234 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.045 expected, 1.089 at worst, 0.248 of the fallback's time at worst
-                            // and 46 more
-                            Ok(187)
-                        } else {
+                    let n = number(row.n().float(), 2)?;
+                    if n <= 5952.0 {
+                        if k_times_n <= 37592576.0 {
+                            let arith_intensity = needed(features::arith_intensity(row), 14)?;
+                            if arith_intensity <= 120.54040928366561 {
+                                // 5 inputs
+                                // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.005 expected, 1.027 at worst, 0.939 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.064 expected, 1.091 at worst, 1.021 of the fallback's time at worst
+                                // and 5 more
+                                Ok(214)
+                            } else {
+                                // 5 inputs
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.070 expected, 1.132 at worst, 0.860 of the fallback's time at worst
+                                // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                                // and 7 more
+                                Ok(215)
+                            }
+                        } else if n <= 3136.0 {
                             // 7 inputs
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.007 expected, 1.021 at worst, 0.274 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.000 expected, 1.000 at worst, 0.822 of the fallback's time at worst
                             // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.045 expected, 1.077 at worst, 0.275 of the fallback's time at worst
-                            // and 46 more
-                            Ok(188)
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // and 9 more
+                            Ok(216)
+                        } else {
+                            // 23 inputs
+                            // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.010 expected, 1.058 at worst, 0.780 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // and 12 more
+                            Ok(217)
                         }
+                    } else if n <= 11344.0 {
+                        if n <= 8576.0 {
+                            // 21 inputs
+                            // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.013 expected, 1.071 at worst, 0.851 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma: slowdown 1.047 expected, 1.228 at worst, 0.811 of the fallback's time at worst
+                            // and 11 more
+                            Ok(218)
+                        } else {
+                            // 9 inputs
+                            // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.038 expected, 1.104 at worst, 0.877 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma: slowdown 1.009 expected, 1.062 at worst, 0.820 of the fallback's time at worst
+                            // and 10 more
+                            Ok(219)
+                        }
+                    } else if n <= 16912.0 {
+                        // 33 inputs
+                        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.020 expected, 1.142 at worst, 0.836 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_SPLIT-K=2_mma=wgmma: slowdown 1.071 expected, 1.238 at worst, 0.797 of the fallback's time at worst
+                        // and 11 more
+                        Ok(220)
+                    } else {
+                        // 52 inputs
+                        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.000 expected, 1.016 at worst, 0.824 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // and 10 more
+                        Ok(221)
                     }
                 }
-            } else {
-                let k = number(row.k().float(), 1)?;
-                if k <= 2880.0 {
-                    let n = number(row.n().float(), 2)?;
-                    if n <= 15712.0 {
-                        if n <= 10944.0 {
-                            // 12 inputs
+            } else if m <= 32.5 {
+                if m <= 16.5 {
+                    let k = number(row.k().float(), 1)?;
+                    if k <= 4096.0 {
+                        let ctz_k = needed(features::ctz_k(row), 31)?;
+                        if ctz_k <= 5.0 {
+                            // 3 inputs
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.002 expected, 1.006 at worst, 0.427 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.054 expected, 1.130 at worst, 0.442 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // and 46 more
+                            Ok(191)
+                        } else {
+                            // 25 inputs
+                            // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.004 expected, 1.076 at worst, 0.499 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.061 expected, 1.205 at worst, 0.544 of the fallback's time at worst
+                            // and 46 more
+                            Ok(192)
+                        }
+                    } else {
+                        let m_times_k = needed(features::m_times_k(row), 11)?;
+                        if m_times_k <= 177096.0 {
+                            // 24 inputs
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.006 expected, 1.044 at worst, 0.299 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.021 expected, 1.051 at worst, 0.304 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // and 46 more
+                            Ok(193)
+                        } else {
+                            // 18 inputs
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.003 expected, 1.021 at worst, 0.274 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: slowdown 1.045 expected, 1.089 at worst, 0.275 of the fallback's time at worst
+                            // and 46 more
+                            Ok(194)
+                        }
+                    }
+                } else {
+                    let k = number(row.k().float(), 1)?;
+                    if k <= 2880.0 {
+                        let n = number(row.n().float(), 2)?;
+                        if n <= 15712.0 {
+                            // 22 inputs
                             // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.756 of the fallback's time at worst
                             // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                             // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                             // and 33 more
-                            Ok(189)
+                            Ok(195)
                         } else {
-                            // 10 inputs
-                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.595 of the fallback's time at worst
+                            // 15 inputs
                             // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                            // and 38 more
-                            Ok(190)
-                        }
-                    } else {
-                        let m_times_n = needed(features::m_times_n(row), 12)?;
-                        if m_times_n <= 737792.0 {
-                            // 6 inputs
-                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: slowdown 1.006 expected, 1.024 at worst, 0.670 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.049 expected, 1.137 at worst, 0.723 of the fallback's time at worst
-                            // and 42 more
-                            Ok(191)
-                        } else {
-                            // 9 inputs
-                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.449 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: slowdown 1.003 expected, 1.024 at worst, 0.670 of the fallback's time at worst
                             // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                             // and 41 more
-                            Ok(192)
+                            Ok(196)
                         }
-                    }
-                } else {
-                    let n = number(row.n().float(), 2)?;
-                    if n <= 11512.0 {
-                        if k <= 9600.0 {
-                            // 9 inputs
-                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=3: slowdown 1.000 expected, 1.002 at worst, 0.457 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.030 expected, 1.105 at worst, 0.481 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                            // and 45 more
-                            Ok(193)
-                        } else {
-                            // 13 inputs
-                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.000 expected, 1.000 at worst, 0.315 of the fallback's time at worst
-                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.044 expected, 1.079 at worst, 0.320 of the fallback's time at worst
-                            // and 45 more
-                            Ok(194)
-                        }
-                    } else if n <= 17088.0 {
-                        // 28 inputs
-                        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.032 expected, 1.159 at worst, 0.440 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.020 expected, 1.164 at worst, 0.440 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                        // and 46 more
-                        Ok(195)
                     } else {
-                        // 34 inputs
-                        // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.005 expected, 1.082 at worst, 0.361 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                        // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.038 expected, 1.105 at worst, 0.357 of the fallback's time at worst
-                        // and 46 more
-                        Ok(196)
+                        let n = number(row.n().float(), 2)?;
+                        if n <= 11512.0 {
+                            // 22 inputs
+                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.012 expected, 1.105 at worst, 0.481 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.049 expected, 1.131 at worst, 0.487 of the fallback's time at worst
+                            // and 46 more
+                            Ok(197)
+                        } else {
+                            // 62 inputs
+                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: slowdown 1.017 expected, 1.159 at worst, 0.440 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1: slowdown 1.057 expected, 1.224 at worst, 0.461 of the fallback's time at worst
+                            // and 46 more
+                            Ok(198)
+                        }
                     }
                 }
-            }
-        } else {
-            let k_times_n = needed(features::k_times_n(row), 13)?;
-            if k_times_n <= 21232640.0 {
-                if m <= 87.0 {
-                    let tiles_32x32 = needed(features::tiles_32x32(row), 34)?;
-                    if tiles_32x32 <= 548.0 {
+            } else {
+                let k_times_n = needed(features::k_times_n(row), 13)?;
+                if k_times_n <= 21487616.0 {
+                    let n = number(row.n().float(), 2)?;
+                    if n <= 8640.0 {
                         let k = number(row.k().float(), 1)?;
-                        if k <= 2872.0 {
+                        if k <= 3352.0 {
                             // 15 inputs
-                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.947 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.003 expected, 1.024 at worst, 0.926 of the fallback's time at worst
                             // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                             // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                             // and 5 more
-                            Ok(197)
+                            Ok(199)
                         } else {
-                            // 5 inputs
-                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.027 expected, 1.058 at worst, 0.926 of the fallback's time at worst
+                            // 2 inputs
+                            // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: slowdown 1.045 expected, 1.058 at worst, 0.854 of the fallback's time at worst
                             // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                             // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                             // and 8 more
-                            Ok(198)
+                            Ok(200)
                         }
-                    } else if tiles_32x32 <= 673.0 {
+                    } else if n <= 10760.0 {
                         // 4 inputs
                         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                         // and 8 more
-                        Ok(199)
+                        Ok(201)
                     } else {
-                        // 12 inputs
-                        // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: slowdown 1.011 expected, 1.073 at worst, 1.018 of the fallback's time at worst
+                        // 8 inputs
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: slowdown 1.000 expected, 1.000 at worst, 0.844 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // and 9 more
+                        Ok(202)
+                    }
+                } else {
+                    let n = number(row.n().float(), 2)?;
+                    if n <= 8576.0 {
+                        if n <= 6208.0 {
+                            // 16 inputs
+                            // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.006 expected, 1.078 at worst, 0.772 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // and 31 more
+                            Ok(203)
+                        } else {
+                            // 19 inputs
+                            // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma: slowdown 1.010 expected, 1.062 at worst, 0.642 of the fallback's time at worst
+                            // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                            // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.071 expected, 1.241 at worst, 0.739 of the fallback's time at worst
+                            // and 34 more
+                            Ok(204)
+                        }
+                    } else if n <= 10952.0 {
+                        // 20 inputs
+                        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma: slowdown 1.005 expected, 1.038 at worst, 0.684 of the fallback's time at worst
+                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
+                        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.056 expected, 1.172 at worst, 0.796 of the fallback's time at worst
+                        // and 36 more
+                        Ok(205)
+                    } else {
+                        // 89 inputs
+                        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.003 expected, 1.136 at worst, 0.730 of the fallback's time at worst
                         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
                         // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                        // and 6 more
-                        Ok(200)
+                        // and 37 more
+                        Ok(206)
                     }
-                } else if k_times_n <= 17539072.0 {
-                    // 48 inputs
-                    // extern_fallback_mixed_mm: slowdown 1.015 expected, 1.260 at worst, 1.000 of the fallback's time at worst
-                    Ok(201)
-                } else {
-                    // 10 inputs
-                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                    // extern_fallback_mixed_mm: slowdown 1.086 expected, 1.216 at worst, 1.000 of the fallback's time at worst
-                    Ok(202)
-                }
-            } else if m <= 65.0 {
-                let n = number(row.n().float(), 2)?;
-                if n <= 10952.0 {
-                    if n <= 8768.0 {
-                        // 36 inputs
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.039 expected, 1.241 at worst, 0.772 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma: slowdown 1.065 expected, 1.495 at worst, 0.748 of the fallback's time at worst
-                        // and 33 more
-                        Ok(203)
-                    } else {
-                        // 19 inputs
-                        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma: slowdown 1.004 expected, 1.038 at worst, 0.684 of the fallback's time at worst
-                        // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.059 expected, 1.172 at worst, 0.796 of the fallback's time at worst
-                        // and 36 more
-                        Ok(204)
-                    }
-                } else if k_times_n <= 21608448.0 {
-                    // 1 input
-                    // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.002 expected, 1.002 at worst, 0.810 of the fallback's time at worst
-                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                    // and 21 more
-                    Ok(205)
-                } else {
-                    // 89 inputs
-                    // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.003 expected, 1.136 at worst, 0.730 of the fallback's time at worst
-                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                    // and 37 more
-                    Ok(206)
-                }
-            } else if k_times_n <= 36208128.0 {
-                let n = number(row.n().float(), 2)?;
-                if n <= 5952.0 {
-                    // 16 inputs
-                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                    // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.060 expected, 1.192 at worst, 0.956 of the fallback's time at worst
-                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                    // and 6 more
-                    Ok(207)
-                } else {
-                    // 21 inputs
-                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                    // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.071 expected, 1.191 at worst, 1.043 of the fallback's time at worst
-                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                    // and 5 more
-                    Ok(208)
-                }
-            } else {
-                let n = number(row.n().float(), 2)?;
-                if n <= 4096.0 {
-                    // 15 inputs
-                    // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.014 expected, 1.058 at worst, 0.822 of the fallback's time at worst
-                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                    // and 9 more
-                    Ok(209)
-                } else {
-                    // 115 inputs
-                    // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: slowdown 1.006 expected, 1.102 at worst, 0.787 of the fallback's time at worst
-                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                    // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: slowdown unknown expected, unknown at worst
-                    // and 11 more
-                    Ok(210)
                 }
             }
         }

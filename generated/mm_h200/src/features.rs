@@ -81,6 +81,12 @@ pub(crate) fn tiles_64x64(row: &impl Row) -> Option<f64> {
     defined(row.m().ceil_shifted(6) * row.n().ceil_shifted(6))
 }
 
+/// `tiles_128x64`: `ceil(m / 128) * ceil(n / 64)`
+#[inline]
+pub(crate) fn tiles_128x64(row: &impl Row) -> Option<f64> {
+    defined(row.m().ceil_shifted(7) * row.n().ceil_shifted(6))
+}
+
 /// `tiles_128x128`: `ceil(m / 128) * ceil(n / 128)`
 #[inline]
 pub(crate) fn tiles_128x128(row: &impl Row) -> Option<f64> {

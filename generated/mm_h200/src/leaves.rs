@@ -61,115 +61,116 @@ impl Leaf {
     }
 }
 
-pub(crate) static LEAVES: [Leaf; 137] = [
+pub(crate) static LEAVES: [Leaf; 155] = [
     // In the order of the tree.
     Leaf {
-        // 20 inputs
-        // extern_mm: slowdown 1.008 expected, 1.038 at worst, 1.000 of the fallback's time at worst
+        // 7 inputs
+        // extern_mm: slowdown 1.006 expected, 1.018 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_0,
         barred: &[],
     },
     Leaf {
-        // 49 inputs
-        // extern_mm: slowdown 1.026 expected, 1.176 at worst, 1.000 of the fallback's time at worst
+        // 22 inputs
+        // extern_mm: slowdown 1.009 expected, 1.038 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_1,
         barred: &[],
     },
     Leaf {
-        // 89 inputs
-        // extern_mm: slowdown 1.019 expected, 1.159 at worst, 1.000 of the fallback's time at worst
+        // 63 inputs
+        // extern_mm: slowdown 1.020 expected, 1.176 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_2,
         barred: &[],
     },
     Leaf {
-        // 40 inputs
-        // extern_mm: slowdown 1.019 expected, 1.131 at worst, 1.000 of the fallback's time at worst
+        // 88 inputs
+        // extern_mm: slowdown 1.017 expected, 1.107 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_3,
         barred: &[],
     },
     Leaf {
-        // 165 inputs
-        // cublaslt_ALGO=66_TILE=12_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: slowdown 1.016 expected, 1.083 at worst, 1.044 of the fallback's time at worst
-        // extern_mm: slowdown 1.027 expected, 1.216 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Cus2),
+        // 29 inputs
+        // extern_mm: slowdown 1.015 expected, 1.083 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_4,
         barred: &[],
     },
     Leaf {
-        // 72 inputs
-        // extern_mm: slowdown 1.001 expected, 1.025 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
+        // 129 inputs
+        // cublaslt_ALGO=66_TILE=12_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: slowdown 1.016 expected, 1.083 at worst, 1.043 of the fallback's time at worst
+        // extern_mm: slowdown 1.028 expected, 1.133 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Cus2),
         unsure: None,
         ranking: &RANKING_5,
         barred: &[],
     },
     Leaf {
         // 8 inputs
-        // extern_mm: slowdown 1.002 expected, 1.017 at worst, 1.000 of the fallback's time at worst
+        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_6,
         barred: &[],
     },
     Leaf {
-        // 5 inputs
-        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // 2 inputs
+        // extern_mm: slowdown 1.019 expected, 1.038 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_7,
         barred: &[],
     },
     Leaf {
-        // 9 inputs
-        // extern_mm: slowdown 1.005 expected, 1.018 at worst, 1.000 of the fallback's time at worst
+        // 3 inputs
+        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_8,
         barred: &[],
     },
     Leaf {
-        // 2 inputs
-        // extern_mm: slowdown 1.028 expected, 1.030 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
+        // 7 inputs
+        // cublaslt_ALGO=21_TILE=15_STAGES=6_SPLIT-K=8_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0: slowdown 1.000 expected, 1.000 at worst, 0.992 of the fallback's time at worst; not allowed
+        // extern_mm: slowdown 1.036 expected, 1.090 at worst, 1.000 of the fallback's time at worst
+        best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &RANKING_9,
-        barred: &[],
+        barred: &BARRED_9,
     },
     Leaf {
-        // 3 inputs
-        // extern_mm: slowdown 1.008 expected, 1.019 at worst, 1.000 of the fallback's time at worst
+        // 4 inputs
+        // extern_mm: slowdown 1.003 expected, 1.011 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_10,
         barred: &[],
     },
     Leaf {
-        // 9 inputs
-        // extern_mm: slowdown 1.013 expected, 1.038 at worst, 1.000 of the fallback's time at worst
+        // 12 inputs
+        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_11,
         barred: &[],
     },
     Leaf {
-        // 25 inputs
-        // extern_mm: slowdown 1.004 expected, 1.032 at worst, 1.000 of the fallback's time at worst
+        // 3 inputs
+        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_12,
         barred: &[],
     },
     Leaf {
-        // 5 inputs
+        // 3 inputs
         // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
@@ -178,64 +179,63 @@ pub(crate) static LEAVES: [Leaf; 137] = [
     },
     Leaf {
         // 3 inputs
-        // extern_mm: slowdown 1.017 expected, 1.053 at worst, 1.000 of the fallback's time at worst
+        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_14,
         barred: &[],
     },
     Leaf {
-        // 8 inputs
-        // extern_mm: slowdown 1.014 expected, 1.057 at worst, 1.000 of the fallback's time at worst
+        // 5 inputs
+        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_15,
         barred: &[],
     },
     Leaf {
-        // 34 inputs
-        // extern_mm: slowdown 1.011 expected, 1.132 at worst, 1.000 of the fallback's time at worst
+        // 2 inputs
+        // extern_mm: slowdown 1.077 expected, 1.159 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_16,
         barred: &[],
     },
     Leaf {
-        // 29 inputs
-        // extern_mm: slowdown 1.010 expected, 1.060 at worst, 1.000 of the fallback's time at worst
+        // 5 inputs
+        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_17,
         barred: &[],
     },
     Leaf {
-        // 5 inputs
-        // cublaslt_ALGO=66_TILE=15_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.013 expected, 1.031 at worst, 0.996 of the fallback's time at worst; not allowed
-        // extern_mm: slowdown 1.029 expected, 1.051 at worst, 1.000 of the fallback's time at worst
-        best: Err(Unsure::NoneAllowed),
+        // 2 inputs
+        // extern_mm: slowdown 1.009 expected, 1.019 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_18,
-        barred: &BARRED_18,
+        barred: &[],
     },
     Leaf {
-        // 2 inputs
-        // extern_mm: slowdown 1.015 expected, 1.016 at worst, 1.000 of the fallback's time at worst
+        // 6 inputs
+        // extern_mm: slowdown 1.009 expected, 1.053 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_19,
         barred: &[],
     },
     Leaf {
-        // 15 inputs
-        // extern_mm: slowdown 1.005 expected, 1.021 at worst, 1.000 of the fallback's time at worst
+        // 12 inputs
+        // extern_mm: slowdown 1.005 expected, 1.029 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_20,
         barred: &[],
     },
     Leaf {
-        // 23 inputs
-        // extern_mm: slowdown 1.007 expected, 1.037 at worst, 1.000 of the fallback's time at worst
+        // 4 inputs
+        // extern_mm: slowdown 1.008 expected, 1.032 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_21,
@@ -243,95 +243,98 @@ pub(crate) static LEAVES: [Leaf; 137] = [
     },
     Leaf {
         // 3 inputs
-        // extern_mm: slowdown 1.028 expected, 1.085 at worst, 1.000 of the fallback's time at worst
+        // extern_mm: slowdown 1.010 expected, 1.027 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_22,
         barred: &[],
     },
     Leaf {
-        // 3 inputs
-        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // 15 inputs
+        // extern_mm: slowdown 1.014 expected, 1.132 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_23,
         barred: &[],
     },
     Leaf {
-        // 6 inputs
-        // extern_mm: slowdown 1.031 expected, 1.195 at worst, 1.000 of the fallback's time at worst
+        // 2 inputs
+        // extern_mm: slowdown 1.012 expected, 1.022 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_24,
         barred: &[],
     },
     Leaf {
-        // 3 inputs
-        // extern_mm: slowdown 1.009 expected, 1.021 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
+        // 4 inputs
+        // cublaslt_ALGO=66_TILE=27_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: slowdown 1.005 expected, 1.020 at worst, 0.980 of the fallback's time at worst
+        // extern_mm: slowdown 1.035 expected, 1.064 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::CublasltAlgo66Tile27Stages35SplitK1Reduction0Swizzle0Cus),
         unsure: None,
         ranking: &RANKING_25,
         barred: &[],
     },
     Leaf {
-        // 22 inputs
-        // extern_mm: slowdown 1.003 expected, 1.033 at worst, 1.000 of the fallback's time at worst
+        // 4 inputs
+        // extern_mm: slowdown 1.002 expected, 1.008 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_26,
         barred: &[],
     },
     Leaf {
-        // 5 inputs
-        // extern_mm: slowdown 1.001 expected, 1.003 at worst, 1.000 of the fallback's time at worst
+        // 7 inputs
+        // extern_mm: slowdown 1.002 expected, 1.008 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_27,
         barred: &[],
     },
     Leaf {
-        // 25 inputs
-        // extern_mm: slowdown 1.001 expected, 1.023 at worst, 1.000 of the fallback's time at worst
+        // 7 inputs
+        // extern_mm: slowdown 1.005 expected, 1.029 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_28,
         barred: &[],
     },
     Leaf {
-        // 5 inputs
-        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
+        // 3 inputs
+        // cublaslt_ALGO=66_TILE=15_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.015 expected, 1.031 at worst, 0.981 of the fallback's time at worst
+        // extern_mm: slowdown 1.050 expected, 1.057 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Cus),
         unsure: None,
         ranking: &RANKING_29,
         barred: &[],
     },
     Leaf {
-        // 2 inputs
-        // extern_mm: slowdown 1.005 expected, 1.007 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
+        // 11 inputs
+        // cublaslt_ALGO=66_TILE=15_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.001 expected, 1.006 at worst, 1.006 of the fallback's time at worst; not allowed
+        // extern_mm: slowdown 1.010 expected, 1.038 at worst, 1.000 of the fallback's time at worst
+        best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &RANKING_30,
-        barred: &[],
+        barred: &BARRED_30,
     },
     Leaf {
-        // 2 inputs
-        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // 13 inputs
+        // extern_mm: slowdown 1.003 expected, 1.021 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_31,
         barred: &[],
     },
     Leaf {
-        // 2 inputs
-        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // 21 inputs
+        // extern_mm: slowdown 1.008 expected, 1.037 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_32,
         barred: &[],
     },
     Leaf {
-        // 2 inputs
-        // extern_mm: slowdown 1.011 expected, 1.023 at worst, 1.000 of the fallback's time at worst
+        // 3 inputs
+        // extern_mm: slowdown 1.028 expected, 1.085 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_33,
@@ -339,31 +342,31 @@ pub(crate) static LEAVES: [Leaf; 137] = [
     },
     Leaf {
         // 3 inputs
-        // extern_mm: slowdown 1.004 expected, 1.009 at worst, 1.000 of the fallback's time at worst
+        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_34,
         barred: &[],
     },
     Leaf {
-        // 75 inputs
-        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // 5 inputs
+        // extern_mm: slowdown 1.037 expected, 1.195 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_35,
         barred: &[],
     },
     Leaf {
-        // 7 inputs
-        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // 14 inputs
+        // extern_mm: slowdown 1.002 expected, 1.032 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_36,
         barred: &[],
     },
     Leaf {
-        // 3 inputs
-        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // 4 inputs
+        // extern_mm: slowdown 1.007 expected, 1.021 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_37,
@@ -371,23 +374,23 @@ pub(crate) static LEAVES: [Leaf; 137] = [
     },
     Leaf {
         // 4 inputs
-        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // extern_mm: slowdown 1.001 expected, 1.003 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_38,
         barred: &[],
     },
     Leaf {
-        // 6 inputs
-        // extern_mm: slowdown 1.005 expected, 1.020 at worst, 1.000 of the fallback's time at worst
+        // 27 inputs
+        // extern_mm: slowdown 1.001 expected, 1.023 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_39,
         barred: &[],
     },
     Leaf {
-        // 74 inputs
-        // extern_mm: slowdown 1.031 expected, 1.127 at worst, 1.000 of the fallback's time at worst
+        // 4 inputs
+        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_40,
@@ -395,70 +398,70 @@ pub(crate) static LEAVES: [Leaf; 137] = [
     },
     Leaf {
         // 3 inputs
-        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // extern_mm: slowdown 1.006 expected, 1.018 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_41,
         barred: &[],
     },
     Leaf {
-        // 38 inputs
-        // extern_mm: slowdown 1.012 expected, 1.070 at worst, 1.000 of the fallback's time at worst
+        // 3 inputs
+        // extern_mm: slowdown 1.001 expected, 1.003 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_42,
         barred: &[],
     },
     Leaf {
-        // 11 inputs
-        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // 4 inputs
+        // extern_mm: slowdown 1.007 expected, 1.019 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_43,
         barred: &[],
     },
     Leaf {
-        // 8 inputs
-        // extern_mm: slowdown 1.022 expected, 1.074 at worst, 1.000 of the fallback's time at worst
+        // 3 inputs
+        // extern_mm: slowdown 1.123 expected, 1.216 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_44,
         barred: &[],
     },
     Leaf {
-        // 73 inputs
-        // extern_mm: slowdown 1.012 expected, 1.416 at worst, 1.000 of the fallback's time at worst
+        // 3 inputs
+        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_45,
         barred: &[],
     },
     Leaf {
-        // 45 inputs
-        // extern_mm: slowdown 1.020 expected, 1.095 at worst, 1.000 of the fallback's time at worst
+        // 3 inputs
+        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_46,
         barred: &[],
     },
     Leaf {
-        // 4 inputs
-        // extern_mm: slowdown 1.003 expected, 1.009 at worst, 1.000 of the fallback's time at worst
+        // 3 inputs
+        // extern_mm: slowdown 1.007 expected, 1.023 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_47,
         barred: &[],
     },
     Leaf {
-        // 26 inputs
-        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // 3 inputs
+        // extern_mm: slowdown 1.004 expected, 1.009 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_48,
         barred: &[],
     },
     Leaf {
-        // 3 inputs
+        // 82 inputs
         // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
@@ -466,7 +469,7 @@ pub(crate) static LEAVES: [Leaf; 137] = [
         barred: &[],
     },
     Leaf {
-        // 4 inputs
+        // 8 inputs
         // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
@@ -474,153 +477,154 @@ pub(crate) static LEAVES: [Leaf; 137] = [
         barred: &[],
     },
     Leaf {
-        // 5 inputs
-        // extern_mm: slowdown 1.005 expected, 1.025 at worst, 1.000 of the fallback's time at worst
+        // 4 inputs
+        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_51,
         barred: &[],
     },
     Leaf {
-        // 4 inputs
-        // cublaslt_ALGO=21_TILE=15_STAGES=6_SPLIT-K=8_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0: slowdown 1.000 expected, 1.000 at worst, 0.988 of the fallback's time at worst
-        // extern_mm: slowdown 1.221 expected, 1.560 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Cust),
+        // 3 inputs
+        // extern_mm: slowdown 1.028 expected, 1.077 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_52,
         barred: &[],
     },
     Leaf {
-        // 4 inputs
-        // extern_mm: slowdown 1.010 expected, 1.028 at worst, 1.000 of the fallback's time at worst
+        // 23 inputs
+        // extern_mm: slowdown 1.006 expected, 1.053 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_53,
         barred: &[],
     },
     Leaf {
-        // 7 inputs
-        // extern_mm: slowdown 1.021 expected, 1.053 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
+        // 59 inputs
+        // cublaslt_ALGO=66_TILE=10_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=4: slowdown 1.004 expected, 1.041 at worst, 1.041 of the fallback's time at worst
+        // extern_mm: slowdown 1.028 expected, 1.127 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::CublasltAlgo66Tile10Stages35SplitK1Reduction0Swizzle0Cus),
         unsure: None,
         ranking: &RANKING_54,
         barred: &[],
     },
     Leaf {
-        // 1 input
-        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // 43 inputs
+        // extern_mm: slowdown 1.022 expected, 1.087 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_55,
         barred: &[],
     },
     Leaf {
-        // 31 inputs
-        // extern_mm: slowdown 1.011 expected, 1.101 at worst, 1.000 of the fallback's time at worst
+        // 11 inputs
+        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_56,
         barred: &[],
     },
     Leaf {
-        // 2 inputs
-        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // 8 inputs
+        // extern_mm: slowdown 1.022 expected, 1.074 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_57,
         barred: &[],
     },
     Leaf {
-        // 2 inputs
-        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // 74 inputs
+        // extern_mm: slowdown 1.012 expected, 1.416 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_58,
         barred: &[],
     },
     Leaf {
-        // 2 inputs
-        // extern_mm: slowdown 1.020 expected, 1.027 at worst, 1.000 of the fallback's time at worst
+        // 45 inputs
+        // extern_mm: slowdown 1.020 expected, 1.095 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_59,
         barred: &[],
     },
     Leaf {
-        // 54 inputs
-        // extern_mm: slowdown 1.000 expected, 1.007 at worst, 1.000 of the fallback's time at worst
+        // 3 inputs
+        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_60,
         barred: &[],
     },
     Leaf {
-        // 4 inputs
-        // extern_mm: slowdown 1.153 expected, 1.249 at worst, 1.000 of the fallback's time at worst
+        // 3 inputs
+        // extern_mm: slowdown 1.004 expected, 1.009 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_61,
         barred: &[],
     },
     Leaf {
-        // 18 inputs
-        // extern_mm: slowdown 1.003 expected, 1.033 at worst, 1.000 of the fallback's time at worst
+        // 23 inputs
+        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_62,
         barred: &[],
     },
     Leaf {
-        // 29 inputs
-        // extern_mm: slowdown 1.014 expected, 1.109 at worst, 1.000 of the fallback's time at worst
+        // 7 inputs
+        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_63,
         barred: &[],
     },
     Leaf {
-        // 5 inputs
-        // extern_mm: slowdown 1.020 expected, 1.031 at worst, 1.000 of the fallback's time at worst
+        // 4 inputs
+        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_64,
         barred: &[],
     },
     Leaf {
-        // 24 inputs
-        // extern_mm: slowdown 1.004 expected, 1.029 at worst, 1.000 of the fallback's time at worst
+        // 3 inputs
+        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_65,
         barred: &[],
     },
     Leaf {
-        // 20 inputs
-        // extern_mm: slowdown 1.003 expected, 1.023 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
+        // 5 inputs
+        // cublaslt_ALGO=21_TILE=15_STAGES=6_SPLIT-K=8_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0: slowdown 1.000 expected, 1.000 at worst, 0.988 of the fallback's time at worst
+        // extern_mm: slowdown 1.179 expected, 1.560 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Cust),
         unsure: None,
         ranking: &RANKING_66,
         barred: &[],
     },
     Leaf {
-        // 300 inputs
-        // extern_mm: slowdown 1.002 expected, 1.089 at worst, 1.000 of the fallback's time at worst
+        // 6 inputs
+        // extern_mm: slowdown 1.020 expected, 1.042 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_67,
         barred: &[],
     },
     Leaf {
-        // 34 inputs
-        // extern_mm: slowdown 1.010 expected, 1.086 at worst, 1.000 of the fallback's time at worst
+        // 7 inputs
+        // extern_mm: slowdown 1.009 expected, 1.044 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_68,
         barred: &[],
     },
     Leaf {
-        // 43 inputs
-        // extern_mm: slowdown 1.021 expected, 1.384 at worst, 1.000 of the fallback's time at worst
+        // 3 inputs
+        // extern_mm: slowdown 1.011 expected, 1.020 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_69,
@@ -628,31 +632,31 @@ pub(crate) static LEAVES: [Leaf; 137] = [
     },
     Leaf {
         // 4 inputs
-        // extern_mm: slowdown 1.298 expected, 1.733 at worst, 1.000 of the fallback's time at worst
+        // extern_mm: slowdown 1.019 expected, 1.048 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_70,
         barred: &[],
     },
     Leaf {
-        // 11 inputs
-        // extern_mm: slowdown 1.029 expected, 1.131 at worst, 1.000 of the fallback's time at worst
+        // 14 inputs
+        // extern_mm: slowdown 1.044 expected, 1.119 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_71,
         barred: &[],
     },
     Leaf {
-        // 6 inputs
-        // extern_mm: slowdown 1.047 expected, 1.169 at worst, 1.000 of the fallback's time at worst
+        // 41 inputs
+        // extern_mm: slowdown 1.013 expected, 1.249 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_72,
         barred: &[],
     },
     Leaf {
-        // 34 inputs
-        // extern_mm: slowdown 1.012 expected, 1.109 at worst, 1.000 of the fallback's time at worst
+        // 5 inputs
+        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_73,
@@ -660,85 +664,211 @@ pub(crate) static LEAVES: [Leaf; 137] = [
     },
     Leaf {
         // 3 inputs
-        // extern_mm: slowdown 1.047 expected, 1.059 at worst, 1.000 of the fallback's time at worst
+        // extern_mm: slowdown 1.004 expected, 1.011 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_74,
         barred: &[],
     },
     Leaf {
-        // 4 inputs
-        // cublaslt_ALGO=66_TILE=27_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: slowdown 1.001 expected, 1.003 at worst, 1.003 of the fallback's time at worst; not allowed
-        // extern_mm: slowdown 1.032 expected, 1.062 at worst, 1.000 of the fallback's time at worst
-        best: Err(Unsure::NoneAllowed),
+        // 17 inputs
+        // extern_mm: slowdown 1.003 expected, 1.027 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_75,
-        barred: &BARRED_75,
+        barred: &[],
     },
     Leaf {
-        // 6 inputs
-        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=5_warps=8_STREAM-K=0_mma=tma: slowdown 1.000 expected, 1.000 at worst, 0.987 of the fallback's time at worst; not allowed
-        // cublaslt_ALGO=66_TILE=27_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: slowdown 1.057 expected, 1.084 at worst, 1.039 of the fallback's time at worst; not allowed
-        // extern_mm: slowdown 1.088 expected, 1.191 at worst, 1.000 of the fallback's time at worst
-        best: Err(Unsure::NoneAllowed),
+        // 13 inputs
+        // extern_mm: slowdown 1.013 expected, 1.109 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_76,
-        barred: &BARRED_76,
+        barred: &[],
     },
     Leaf {
-        // 10 inputs
-        // extern_mm: slowdown 1.005 expected, 1.056 at worst, 1.000 of the fallback's time at worst
+        // 207 inputs
+        // extern_mm: slowdown 1.002 expected, 1.384 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_77,
         barred: &[],
     },
     Leaf {
-        // 5 inputs
-        // extern_mm: slowdown 1.028 expected, 1.054 at worst, 1.000 of the fallback's time at worst
+        // 24 inputs
+        // extern_mm: slowdown 1.006 expected, 1.066 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_78,
         barred: &[],
     },
     Leaf {
-        // 20 inputs
-        // extern_mm: slowdown 1.002 expected, 1.023 at worst, 1.000 of the fallback's time at worst
+        // 1 input
+        // extern_mm: slowdown 1.067 expected, 1.067 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_79,
         barred: &[],
     },
     Leaf {
-        // 54 inputs
-        // extern_mm: slowdown 1.016 expected, 1.378 at worst, 1.000 of the fallback's time at worst
+        // 2 inputs
+        // extern_mm: slowdown 1.060 expected, 1.123 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_80,
         barred: &[],
     },
     Leaf {
-        // 38 inputs
-        // extern_mm: slowdown 1.013 expected, 1.168 at worst, 1.000 of the fallback's time at worst
+        // 9 inputs
+        // extern_mm: slowdown 1.031 expected, 1.060 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_81,
         barred: &[],
     },
     Leaf {
-        // 10 inputs
-        // extern_mm: slowdown 1.017 expected, 1.083 at worst, 1.000 of the fallback's time at worst
+        // 8 inputs
+        // extern_mm: slowdown 1.011 expected, 1.042 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_82,
         barred: &[],
     },
     Leaf {
+        // 72 inputs
+        // extern_mm: slowdown 1.007 expected, 1.236 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_83,
+        barred: &[],
+    },
+    Leaf {
+        // 32 inputs
+        // extern_mm: slowdown 1.003 expected, 1.087 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_84,
+        barred: &[],
+    },
+    Leaf {
+        // 80 inputs
+        // extern_mm: slowdown 1.007 expected, 1.101 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_85,
+        barred: &[],
+    },
+    Leaf {
+        // 23 inputs
+        // extern_mm: slowdown 1.015 expected, 1.131 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_86,
+        barred: &[],
+    },
+    Leaf {
+        // 153 inputs
+        // extern_mm: slowdown 1.005 expected, 1.169 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_87,
+        barred: &[],
+    },
+    Leaf {
+        // 5 inputs
+        // extern_mm: slowdown 1.068 expected, 1.109 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_88,
+        barred: &[],
+    },
+    Leaf {
+        // 14 inputs
+        // extern_mm: slowdown 1.005 expected, 1.047 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_89,
+        barred: &[],
+    },
+    Leaf {
+        // 10 inputs
+        // extern_mm: slowdown 1.163 expected, 1.733 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_90,
+        barred: &[],
+    },
+    Leaf {
+        // 9 inputs
+        // extern_mm: slowdown 1.007 expected, 1.048 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_91,
+        barred: &[],
+    },
+    Leaf {
+        // 8 inputs
+        // extern_mm: slowdown 1.019 expected, 1.045 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_92,
+        barred: &[],
+    },
+    Leaf {
+        // 14 inputs
+        // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=5_warps=8_STREAM-K=0_mma=tma: slowdown 1.007 expected, 1.040 at worst, 1.040 of the fallback's time at worst; not allowed
+        // extern_mm: slowdown 1.055 expected, 1.191 at worst, 1.000 of the fallback's time at worst
+        best: Err(Unsure::NoneAllowed),
+        unsure: None,
+        ranking: &RANKING_93,
+        barred: &BARRED_93,
+    },
+    Leaf {
         // 4 inputs
         // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
-        ranking: &RANKING_83,
+        ranking: &RANKING_94,
+        barred: &[],
+    },
+    Leaf {
+        // 16 inputs
+        // extern_mm: slowdown 1.004 expected, 1.035 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_95,
+        barred: &[],
+    },
+    Leaf {
+        // 62 inputs
+        // extern_mm: slowdown 1.017 expected, 1.378 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_96,
+        barred: &[],
+    },
+    Leaf {
+        // 11 inputs
+        // extern_mm: slowdown 1.015 expected, 1.159 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_97,
+        barred: &[],
+    },
+    Leaf {
+        // 6 inputs
+        // extern_mm: slowdown 1.035 expected, 1.083 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_98,
+        barred: &[],
+    },
+    Leaf {
+        // 3 inputs
+        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_99,
         barred: &[],
     },
     Leaf {
@@ -746,7 +876,7 @@ pub(crate) static LEAVES: [Leaf; 137] = [
         // extern_mm: slowdown 1.033 expected, 1.082 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
-        ranking: &RANKING_84,
+        ranking: &RANKING_100,
         barred: &[],
     },
     Leaf {
@@ -756,15 +886,15 @@ pub(crate) static LEAVES: [Leaf; 137] = [
         // extern_mm: slowdown 1.109 expected, 1.534 at worst, 1.000 of the fallback's time at worst
         best: Err(Unsure::NoneAllowed),
         unsure: None,
-        ranking: &RANKING_85,
-        barred: &BARRED_85,
+        ranking: &RANKING_101,
+        barred: &BARRED_101,
     },
     Leaf {
         // 4 inputs
         // extern_mm: slowdown 1.022 expected, 1.048 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
-        ranking: &RANKING_86,
+        ranking: &RANKING_102,
         barred: &[],
     },
     Leaf {
@@ -772,7 +902,39 @@ pub(crate) static LEAVES: [Leaf; 137] = [
         // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
-        ranking: &RANKING_87,
+        ranking: &RANKING_103,
+        barred: &[],
+    },
+    Leaf {
+        // 4 inputs
+        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_104,
+        barred: &[],
+    },
+    Leaf {
+        // 4 inputs
+        // extern_mm: slowdown 1.022 expected, 1.056 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_105,
+        barred: &[],
+    },
+    Leaf {
+        // 3 inputs
+        // extern_mm: slowdown 1.080 expected, 1.189 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_106,
+        barred: &[],
+    },
+    Leaf {
+        // 43 inputs
+        // extern_mm: slowdown 1.006 expected, 1.139 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_107,
         barred: &[],
     },
     Leaf {
@@ -780,79 +942,39 @@ pub(crate) static LEAVES: [Leaf; 137] = [
         // extern_mm: slowdown 1.029 expected, 1.064 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
-        ranking: &RANKING_88,
+        ranking: &RANKING_108,
         barred: &[],
     },
     Leaf {
-        // 39 inputs
-        // extern_mm: slowdown 1.005 expected, 1.139 at worst, 1.000 of the fallback's time at worst
+        // 18 inputs
+        // extern_mm: slowdown 1.025 expected, 1.112 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
-        ranking: &RANKING_89,
+        ranking: &RANKING_109,
         barred: &[],
     },
     Leaf {
-        // 4 inputs
-        // extern_mm: slowdown 1.010 expected, 1.040 at worst, 1.000 of the fallback's time at worst
+        // 48 inputs
+        // extern_mm: slowdown 1.019 expected, 1.170 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
-        ranking: &RANKING_90,
+        ranking: &RANKING_110,
         barred: &[],
     },
     Leaf {
-        // 38 inputs
-        // extern_mm: slowdown 1.016 expected, 1.138 at worst, 1.000 of the fallback's time at worst
+        // 292 inputs
+        // extern_mm: slowdown 1.013 expected, 1.396 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
-        ranking: &RANKING_91,
+        ranking: &RANKING_111,
         barred: &[],
     },
     Leaf {
-        // 14 inputs
-        // extern_mm: slowdown 1.018 expected, 1.085 at worst, 1.000 of the fallback's time at worst
+        // 1 input
+        // extern_mm: slowdown 1.013 expected, 1.013 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
-        ranking: &RANKING_92,
-        barred: &[],
-    },
-    Leaf {
-        // 4 inputs
-        // extern_mm: slowdown 1.047 expected, 1.112 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &RANKING_93,
-        barred: &[],
-    },
-    Leaf {
-        // 9 inputs
-        // extern_mm: slowdown 1.009 expected, 1.025 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &RANKING_94,
-        barred: &[],
-    },
-    Leaf {
-        // 6 inputs
-        // extern_mm: slowdown 1.002 expected, 1.013 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &RANKING_95,
-        barred: &[],
-    },
-    Leaf {
-        // 5 inputs
-        // extern_mm: slowdown 1.110 expected, 1.189 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &RANKING_96,
-        barred: &[],
-    },
-    Leaf {
-        // 271 inputs
-        // extern_mm: slowdown 1.011 expected, 1.396 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &RANKING_97,
+        ranking: &RANKING_112,
         barred: &[],
     },
     Leaf {
@@ -860,314 +982,347 @@ pub(crate) static LEAVES: [Leaf; 137] = [
         // extern_mm: slowdown 1.012 expected, 1.063 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
-        ranking: &RANKING_98,
-        barred: &[],
-    },
-    Leaf {
-        // 27 inputs
-        // extern_mm: slowdown 1.015 expected, 1.107 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &RANKING_99,
-        barred: &[],
-    },
-    Leaf {
-        // 2 inputs
-        // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: slowdown 1.005 expected, 1.009 at worst, 0.987 of the fallback's time at worst; not allowed
-        // extern_mm: slowdown 1.023 expected, 1.024 at worst, 1.000 of the fallback's time at worst
-        best: Err(Unsure::NoneAllowed),
-        unsure: None,
-        ranking: &RANKING_100,
-        barred: &BARRED_100,
-    },
-    Leaf {
-        // 16 inputs
-        // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: slowdown 1.041 expected, 1.197 at worst, 1.002 of the fallback's time at worst
-        // extern_mm: slowdown 1.117 expected, 1.698 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus),
-        unsure: None,
-        ranking: &RANKING_101,
-        barred: &[],
-    },
-    Leaf {
-        // 2 inputs
-        // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.009 expected, 1.017 at worst, 0.937 of the fallback's time at worst; not allowed
-        // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.022 expected, 1.023 at worst, 0.947 of the fallback's time at worst; not allowed
-        // extern_mm: slowdown 1.082 expected, 1.086 at worst, 1.000 of the fallback's time at worst
-        best: Err(Unsure::NoneAllowed),
-        unsure: None,
-        ranking: &RANKING_102,
-        barred: &BARRED_102,
-    },
-    Leaf {
-        // 3 inputs
-        // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.000 expected, 1.000 at worst, 0.946 of the fallback's time at worst
-        // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.055 expected, 1.066 at worst, 0.999 of the fallback's time at worst; not allowed
-        // extern_mm: slowdown 1.144 expected, 1.327 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Cus),
-        unsure: None,
-        ranking: &RANKING_103,
-        barred: &BARRED_103,
-    },
-    Leaf {
-        // 2 inputs
-        // extern_mm: slowdown 1.303 expected, 1.372 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &RANKING_104,
-        barred: &[],
-    },
-    Leaf {
-        // 2 inputs
-        // extern_mm: slowdown 1.006 expected, 1.011 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &RANKING_105,
-        barred: &[],
-    },
-    Leaf {
-        // 5 inputs
-        // extern_mm: slowdown 1.041 expected, 1.077 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &RANKING_106,
-        barred: &[],
-    },
-    Leaf {
-        // 42 inputs
-        // extern_mm: slowdown 1.045 expected, 1.217 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &RANKING_107,
-        barred: &[],
-    },
-    Leaf {
-        // 1 input
-        // extern_mm: slowdown 1.105 expected, 1.105 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &RANKING_108,
-        barred: &[],
-    },
-    Leaf {
-        // 6 inputs
-        // extern_mm: slowdown 1.001 expected, 1.007 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &RANKING_109,
-        barred: &[],
-    },
-    Leaf {
-        // 6 inputs
-        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &RANKING_110,
-        barred: &[],
-    },
-    Leaf {
-        // 4 inputs
-        // type=cuda_BLOCK-M=256_BLOCK-N=128_BLOCK-K=64_stages=4_warps=8_SPLIT-K=1_mma=wgmma: slowdown 1.008 expected, 1.034 at worst, 0.925 of the fallback's time at worst; not allowed
-        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_SPLIT-K=1_mma=wgmma: slowdown 1.037 expected, 1.077 at worst, 0.954 of the fallback's time at worst; not allowed
-        // extern_mm: slowdown 1.140 expected, 1.260 at worst, 1.000 of the fallback's time at worst
-        best: Err(Unsure::NoneAllowed),
-        unsure: None,
-        ranking: &RANKING_111,
-        barred: &BARRED_111,
-    },
-    Leaf {
-        // 3 inputs
-        // type=cuda_BLOCK-M=256_BLOCK-N=128_BLOCK-K=64_stages=4_warps=8_SPLIT-K=1_mma=wgmma: slowdown 1.000 expected, 1.001 at worst, 0.924 of the fallback's time at worst; not allowed
-        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_SPLIT-K=1_mma=wgmma: slowdown 1.015 expected, 1.035 at worst, 0.923 of the fallback's time at worst; not allowed
-        // extern_mm: slowdown 1.170 expected, 1.275 at worst, 1.000 of the fallback's time at worst
-        best: Err(Unsure::NoneAllowed),
-        unsure: None,
-        ranking: &RANKING_112,
-        barred: &BARRED_112,
-    },
-    Leaf {
-        // 21 inputs
-        // extern_mm: slowdown 1.021 expected, 1.125 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
-        unsure: None,
         ranking: &RANKING_113,
         barred: &[],
     },
     Leaf {
-        // 7 inputs
-        // extern_mm: slowdown 1.036 expected, 1.083 at worst, 1.000 of the fallback's time at worst
+        // 31 inputs
+        // extern_mm: slowdown 1.014 expected, 1.107 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_114,
         barred: &[],
     },
     Leaf {
-        // 11 inputs
-        // extern_mm: slowdown 1.000 expected, 1.001 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
+        // 5 inputs
+        // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: slowdown 1.003 expected, 1.009 at worst, 0.987 of the fallback's time at worst
+        // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.019 expected, 1.044 at worst, 1.001 of the fallback's time at worst
+        // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.026 expected, 1.044 at worst, 1.009 of the fallback's time at worst; not allowed
+        // and 1 more
+        best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus),
         unsure: None,
         ranking: &RANKING_115,
-        barred: &[],
+        barred: &BARRED_115,
     },
     Leaf {
-        // 5 inputs
-        // extern_mm: slowdown 1.005 expected, 1.023 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
+        // 4 inputs
+        // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: slowdown 1.004 expected, 1.009 at worst, 0.977 of the fallback's time at worst
+        // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.012 expected, 1.024 at worst, 0.971 of the fallback's time at worst
+        // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.016 expected, 1.025 at worst, 0.978 of the fallback's time at worst
+        // and 1 more
+        best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus),
         unsure: None,
         ranking: &RANKING_116,
         barred: &[],
     },
     Leaf {
-        // 8 inputs
-        // extern_mm: slowdown 1.026 expected, 1.143 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
+        // 3 inputs
+        // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.006 expected, 1.017 at worst, 0.937 of the fallback's time at worst
+        // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.014 expected, 1.023 at worst, 0.947 of the fallback's time at worst
+        // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=2: slowdown 1.014 expected, 1.021 at worst, 0.948 of the fallback's time at worst
+        // and 1 more
+        best: Ok(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Cus),
         unsure: None,
         ranking: &RANKING_117,
         barred: &[],
     },
     Leaf {
-        // 11 inputs
-        // extern_mm: slowdown 1.076 expected, 1.113 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
+        // 3 inputs
+        // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.005 expected, 1.016 at worst, 0.996 of the fallback's time at worst; not allowed
+        // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.022 expected, 1.043 at worst, 1.005 of the fallback's time at worst; not allowed
+        // extern_mm: slowdown 1.038 expected, 1.066 at worst, 1.000 of the fallback's time at worst
+        best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &RANKING_118,
-        barred: &[],
+        barred: &BARRED_118,
     },
     Leaf {
-        // 16 inputs
-        // extern_mm: slowdown 1.013 expected, 1.105 at worst, 1.000 of the fallback's time at worst
+        // 1 input
+        // extern_mm: slowdown 1.087 expected, 1.087 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_119,
         barred: &[],
     },
     Leaf {
-        // 4 inputs
-        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.008 expected, 1.034 at worst, 0.958 of the fallback's time at worst
-        // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.043 expected, 1.124 at worst, 0.974 of the fallback's time at worst
-        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.067 expected, 1.168 at worst, 1.001 of the fallback's time at worst; not allowed
-        // and 1 more
-        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+        // 2 inputs
+        // extern_mm: slowdown 1.010 expected, 1.019 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_120,
-        barred: &BARRED_120,
-    },
-    Leaf {
-        // 13 inputs
-        // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.007 expected, 1.046 at worst, 1.037 of the fallback's time at worst
-        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.060 expected, 1.095 at worst, 1.048 of the fallback's time at worst
-        // extern_mm: slowdown 1.093 expected, 1.220 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
-        unsure: None,
-        ranking: &RANKING_121,
         barred: &[],
     },
     Leaf {
-        // 11 inputs
-        // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.004 expected, 1.028 at worst, 0.958 of the fallback's time at worst
-        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.019 expected, 1.108 at worst, 0.996 of the fallback's time at worst
-        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.030 expected, 1.056 at worst, 1.011 of the fallback's time at worst
-        // and 1 more
-        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
+        // 4 inputs
+        // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.000 expected, 1.000 at worst, 0.946 of the fallback's time at worst
+        // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.045 expected, 1.066 at worst, 0.999 of the fallback's time at worst; not allowed
+        // extern_mm: slowdown 1.153 expected, 1.327 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Cus),
+        unsure: None,
+        ranking: &RANKING_121,
+        barred: &BARRED_121,
+    },
+    Leaf {
+        // 3 inputs
+        // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: slowdown 1.000 expected, 1.000 at worst, 0.996 of the fallback's time at worst
+        // extern_mm: slowdown 1.013 expected, 1.022 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus),
         unsure: None,
         ranking: &RANKING_122,
         barred: &[],
     },
     Leaf {
-        // 10 inputs
-        // extern_mm: slowdown 1.079 expected, 1.202 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::ExternMm),
+        // 5 inputs
+        // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: slowdown 1.037 expected, 1.197 at worst, 0.822 of the fallback's time at worst
+        // extern_mm: slowdown 1.355 expected, 1.698 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus),
         unsure: None,
         ranking: &RANKING_123,
         barred: &[],
     },
     Leaf {
-        // 18 inputs
-        // extern_mm: slowdown 1.017 expected, 1.170 at worst, 1.000 of the fallback's time at worst
+        // 5 inputs
+        // extern_mm: slowdown 1.135 expected, 1.310 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_124,
         barred: &[],
     },
     Leaf {
-        // 6 inputs
-        // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.001 expected, 1.006 at worst, 1.006 of the fallback's time at worst
-        // extern_mm: slowdown 1.083 expected, 1.192 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
+        // 18 inputs
+        // extern_mm: slowdown 1.041 expected, 1.150 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_125,
         barred: &[],
     },
     Leaf {
-        // 7 inputs
-        // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.005 expected, 1.019 at worst, 1.009 of the fallback's time at worst
-        // cublaslt_ALGO=66_TILE=24_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=7_INNER=0_CLUSTER=5: slowdown 1.017 expected, 1.069 at worst, 0.999 of the fallback's time at worst; not allowed
-        // cublaslt_ALGO=66_TILE=23_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=4_INNER=0_CLUSTER=3: slowdown 1.021 expected, 1.074 at worst, 1.001 of the fallback's time at worst; not allowed
-        // and 1 more
-        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
+        // 22 inputs
+        // extern_mm: slowdown 1.026 expected, 1.217 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_126,
-        barred: &BARRED_126,
+        barred: &[],
     },
     Leaf {
-        // 14 inputs
-        // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.007 expected, 1.039 at worst, 0.940 of the fallback's time at worst
-        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.038 expected, 1.100 at worst, 1.002 of the fallback's time at worst
-        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.045 expected, 1.108 at worst, 1.017 of the fallback's time at worst
-        // and 1 more
-        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
+        // 4 inputs
+        // extern_mm: slowdown 1.002 expected, 1.007 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_127,
         barred: &[],
     },
     Leaf {
-        // 3 inputs
-        // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.015 expected, 1.034 at worst, 0.965 of the fallback's time at worst
-        // extern_mm: slowdown 1.071 expected, 1.072 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
+        // 5 inputs
+        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &RANKING_128,
         barred: &[],
     },
     Leaf {
-        // 10 inputs
-        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.002 expected, 1.018 at worst, 0.962 of the fallback's time at worst
-        // extern_mm: slowdown 1.097 expected, 1.163 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+        // 3 inputs
+        // type=cuda_BLOCK-M=256_BLOCK-N=128_BLOCK-K=64_stages=4_warps=8_SPLIT-K=1_mma=wgmma: slowdown 1.011 expected, 1.034 at worst, 0.925 of the fallback's time at worst; not allowed
+        // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown unknown expected, unknown at worst; not allowed
+        // extern_mm: slowdown 1.156 expected, 1.260 at worst, 1.000 of the fallback's time at worst
+        best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &RANKING_129,
-        barred: &[],
+        barred: &BARRED_129,
     },
     Leaf {
         // 3 inputs
-        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.010 expected, 1.024 at worst, 0.984 of the fallback's time at worst
-        // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.022 expected, 1.057 at worst, 1.038 of the fallback's time at worst; not allowed
-        // extern_mm: slowdown 1.029 expected, 1.048 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+        // type=cuda_BLOCK-M=256_BLOCK-N=128_BLOCK-K=64_stages=4_warps=8_SPLIT-K=1_mma=wgmma: slowdown 1.000 expected, 1.001 at worst, 0.924 of the fallback's time at worst; not allowed
+        // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_SPLIT-K=1_mma=wgmma: slowdown 1.015 expected, 1.035 at worst, 0.923 of the fallback's time at worst; not allowed
+        // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown unknown expected, unknown at worst; not allowed
+        // and 2 more
+        best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &RANKING_130,
         barred: &BARRED_130,
     },
     Leaf {
-        // 5 inputs
-        // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.018 expected, 1.058 at worst, 1.022 of the fallback's time at worst
-        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.006 expected, 1.032 at worst, 0.966 of the fallback's time at worst
-        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.055 expected, 1.078 at worst, 1.027 of the fallback's time at worst
-        // and 1 more
+        // 16 inputs
+        // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.007 expected, 1.041 at worst, 1.041 of the fallback's time at worst
+        // extern_mm: slowdown 1.048 expected, 1.192 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
         unsure: None,
         ranking: &RANKING_131,
         barred: &[],
     },
     Leaf {
-        // 18 inputs
-        // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.005 expected, 1.033 at worst, 0.994 of the fallback's time at worst
-        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.030 expected, 1.088 at worst, 1.036 of the fallback's time at worst
-        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.032 expected, 1.095 at worst, 1.019 of the fallback's time at worst
+        // 8 inputs
+        // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.010 expected, 1.033 at worst, 1.012 of the fallback's time at worst; not allowed
+        // extern_mm: slowdown 1.015 expected, 1.037 at worst, 1.000 of the fallback's time at worst
+        best: Err(Unsure::NoneAllowed),
+        unsure: None,
+        ranking: &RANKING_132,
+        barred: &BARRED_132,
+    },
+    Leaf {
+        // 13 inputs
+        // extern_mm: slowdown 1.004 expected, 1.038 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_133,
+        barred: &[],
+    },
+    Leaf {
+        // 4 inputs
+        // extern_mm: slowdown 1.048 expected, 1.074 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_134,
+        barred: &[],
+    },
+    Leaf {
+        // 13 inputs
+        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.003 expected, 1.035 at worst, 1.008 of the fallback's time at worst
+        // extern_mm: slowdown 1.061 expected, 1.127 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+        unsure: None,
+        ranking: &RANKING_135,
+        barred: &[],
+    },
+    Leaf {
+        // 11 inputs
+        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.044 expected, 1.088 at worst, 1.036 of the fallback's time at worst
+        // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.011 expected, 1.074 at worst, 0.952 of the fallback's time at worst
+        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.033 expected, 1.095 at worst, 0.970 of the fallback's time at worst
+        // and 2 more
+        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+        unsure: None,
+        ranking: &RANKING_136,
+        barred: &BARRED_136,
+    },
+    Leaf {
+        // 3 inputs
+        // extern_mm: slowdown 1.021 expected, 1.023 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_137,
+        barred: &[],
+    },
+    Leaf {
+        // 5 inputs
+        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_138,
+        barred: &[],
+    },
+    Leaf {
+        // 3 inputs
+        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.020 expected, 1.034 at worst, 0.959 of the fallback's time at worst
+        // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.008 expected, 1.024 at worst, 0.936 of the fallback's time at worst
+        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.027 expected, 1.034 at worst, 0.964 of the fallback's time at worst; not allowed
+        // and 1 more
+        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+        unsure: None,
+        ranking: &RANKING_139,
+        barred: &BARRED_139,
+    },
+    Leaf {
+        // 3 inputs
+        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.000 expected, 1.000 at worst, 0.959 of the fallback's time at worst
+        // extern_mm: slowdown 1.080 expected, 1.113 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+        unsure: None,
+        ranking: &RANKING_140,
+        barred: &[],
+    },
+    Leaf {
+        // 4 inputs
+        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.000 expected, 1.000 at worst, 0.934 of the fallback's time at worst
+        // extern_mm: slowdown 1.097 expected, 1.167 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+        unsure: None,
+        ranking: &RANKING_141,
+        barred: &[],
+    },
+    Leaf {
+        // 16 inputs
+        // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.000 expected, 1.000 at worst, 0.949 of the fallback's time at worst
+        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.062 expected, 1.108 at worst, 1.016 of the fallback's time at worst
+        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.073 expected, 1.114 at worst, 1.023 of the fallback's time at worst
         // and 1 more
         best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
         unsure: None,
-        ranking: &RANKING_132,
+        ranking: &RANKING_142,
+        barred: &[],
+    },
+    Leaf {
+        // 18 inputs
+        // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.008 expected, 1.046 at worst, 0.973 of the fallback's time at worst
+        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.028 expected, 1.108 at worst, 1.017 of the fallback's time at worst
+        // cublaslt_ALGO=66_TILE=197_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.037 expected, 1.118 at worst, 1.046 of the fallback's time at worst; not allowed
+        // and 2 more
+        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
+        unsure: None,
+        ranking: &RANKING_143,
+        barred: &BARRED_143,
+    },
+    Leaf {
+        // 8 inputs
+        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.002 expected, 1.012 at worst, 0.966 of the fallback's time at worst
+        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.029 expected, 1.088 at worst, 1.019 of the fallback's time at worst
+        // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.039 expected, 1.088 at worst, 0.993 of the fallback's time at worst
+        // and 1 more
+        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+        unsure: None,
+        ranking: &RANKING_144,
+        barred: &[],
+    },
+    Leaf {
+        // 15 inputs
+        // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.003 expected, 1.028 at worst, 0.994 of the fallback's time at worst
+        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.023 expected, 1.062 at worst, 1.015 of the fallback's time at worst
+        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.025 expected, 1.075 at worst, 1.026 of the fallback's time at worst
+        // and 1 more
+        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
+        unsure: None,
+        ranking: &RANKING_145,
+        barred: &[],
+    },
+    Leaf {
+        // 6 inputs
+        // extern_mm: slowdown 1.011 expected, 1.035 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_146,
+        barred: &[],
+    },
+    Leaf {
+        // 15 inputs
+        // extern_mm: slowdown 1.017 expected, 1.105 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_147,
+        barred: &[],
+    },
+    Leaf {
+        // 4 inputs
+        // extern_mm: slowdown 1.018 expected, 1.071 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_148,
+        barred: &[],
+    },
+    Leaf {
+        // 4 inputs
+        // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.004 expected, 1.012 at worst, 0.964 of the fallback's time at worst; not allowed
+        // extern_mm: slowdown 1.065 expected, 1.091 at worst, 1.000 of the fallback's time at worst
+        best: Err(Unsure::NoneAllowed),
+        unsure: None,
+        ranking: &RANKING_149,
+        barred: &BARRED_149,
+    },
+    Leaf {
+        // 3 inputs
+        // extern_mm: slowdown 1.028 expected, 1.048 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &RANKING_150,
         barred: &[],
     },
     Leaf {
@@ -1175,15 +1330,15 @@ pub(crate) static LEAVES: [Leaf; 137] = [
         // extern_mm: slowdown 1.063 expected, 1.099 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
-        ranking: &RANKING_133,
+        ranking: &RANKING_151,
         barred: &[],
     },
     Leaf {
-        // 5 inputs
-        // extern_mm: slowdown 1.022 expected, 1.075 at worst, 1.000 of the fallback's time at worst
+        // 4 inputs
+        // extern_mm: slowdown 1.010 expected, 1.017 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
-        ranking: &RANKING_134,
+        ranking: &RANKING_152,
         barred: &[],
     },
     Leaf {
@@ -1191,7 +1346,7 @@ pub(crate) static LEAVES: [Leaf; 137] = [
         // extern_mm: slowdown 1.005 expected, 1.014 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
-        ranking: &RANKING_135,
+        ranking: &RANKING_153,
         barred: &[],
     },
     Leaf {
@@ -1199,402 +1354,464 @@ pub(crate) static LEAVES: [Leaf; 137] = [
         // extern_mm: slowdown 1.001 expected, 1.003 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::ExternMm),
         unsure: None,
-        ranking: &RANKING_136,
+        ranking: &RANKING_154,
         barred: &[],
     },
 ];
 
-static RANKING_0: [(f64, Choice); 1] = [(0.39954545454545454, Choice::ExternMm)];
+static RANKING_0: [(f64, Choice); 1] = [(0.21564625850340136, Choice::ExternMm)];
 
-static RANKING_1: [(f64, Choice); 1] = [(0.40364431486880464, Choice::ExternMm)];
+static RANKING_1: [(f64, Choice); 1] = [(0.32231404958677684, Choice::ExternMm)];
 
-static RANKING_2: [(f64, Choice); 1] = [(0.36518677951262213, Choice::ExternMm)];
+static RANKING_2: [(f64, Choice); 1] = [(0.5361678004535146, Choice::ExternMm)];
 
-static RANKING_3: [(f64, Choice); 1] = [(0.32843253968253966, Choice::ExternMm)];
+static RANKING_3: [(f64, Choice); 1] = [(0.3437684474616292, Choice::ExternMm)];
 
-static RANKING_4: [(f64, Choice); 2] = [
-    (0.23537262400898776, Choice::CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Cus2),
-    (0.23668575532211902, Choice::ExternMm),
+static RANKING_4: [(f64, Choice); 1] = [(0.3570333880678708, Choice::ExternMm)];
+
+static RANKING_5: [(f64, Choice); 2] = [
+    (0.2667464533743604, Choice::CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Cus2),
+    (0.15628133709529046, Choice::ExternMm),
 ];
 
-static RANKING_5: [(f64, Choice); 1] = [(0.9618055555555556, Choice::ExternMm)];
+static RANKING_6: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
 
-static RANKING_6: [(f64, Choice); 1] = [(0.875, Choice::ExternMm)];
+static RANKING_7: [(f64, Choice); 1] = [(0.5, Choice::ExternMm)];
 
-static RANKING_7: [(f64, Choice); 1] = [(0.9, Choice::ExternMm)];
+static RANKING_8: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
 
-static RANKING_8: [(f64, Choice); 1] = [(0.31587301587301586, Choice::ExternMm)];
+static RANKING_9: [(f64, Choice); 2] = [
+    (0.8571428571428571, Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Cust),
+    (0.14285714285714285, Choice::ExternMm),
+];
+static BARRED_9: [Choice; 1] = [Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Cust];
 
-static RANKING_9: [(f64, Choice); 1] = [(0.0, Choice::ExternMm)];
+static RANKING_10: [(f64, Choice); 1] = [(0.875, Choice::ExternMm)];
 
-static RANKING_10: [(f64, Choice); 1] = [(0.4166666666666667, Choice::ExternMm)];
+static RANKING_11: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
 
-static RANKING_11: [(f64, Choice); 1] = [(0.43333333333333335, Choice::ExternMm)];
-
-static RANKING_12: [(f64, Choice); 1] = [(0.7466666666666666, Choice::ExternMm)];
+static RANKING_12: [(f64, Choice); 1] = [(0.8333333333333334, Choice::ExternMm)];
 
 static RANKING_13: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
 
-static RANKING_14: [(f64, Choice); 1] = [(0.6666666666666666, Choice::ExternMm)];
+static RANKING_14: [(f64, Choice); 1] = [(0.8333333333333334, Choice::ExternMm)];
 
-static RANKING_15: [(f64, Choice); 1] = [(0.38020833333333337, Choice::ExternMm)];
+static RANKING_15: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
 
-static RANKING_16: [(f64, Choice); 1] = [(0.5173202614379084, Choice::ExternMm)];
+static RANKING_16: [(f64, Choice); 1] = [(0.5, Choice::ExternMm)];
 
-static RANKING_17: [(f64, Choice); 1] = [(0.47720306513409966, Choice::ExternMm)];
+static RANKING_17: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
 
-static RANKING_18: [(f64, Choice); 2] = [
-    (0.43, Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Cus),
-    (0.13, Choice::ExternMm),
-];
-static BARRED_18: [Choice; 1] = [Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Cus];
+static RANKING_18: [(f64, Choice); 1] = [(0.5, Choice::ExternMm)];
 
-static RANKING_19: [(f64, Choice); 1] = [(0.29166666666666663, Choice::ExternMm)];
+static RANKING_19: [(f64, Choice); 1] = [(0.9166666666666666, Choice::ExternMm)];
 
-static RANKING_20: [(f64, Choice); 1] = [(0.7333333333333333, Choice::ExternMm)];
+static RANKING_20: [(f64, Choice); 1] = [(0.6180555555555555, Choice::ExternMm)];
 
-static RANKING_21: [(f64, Choice); 1] = [(0.553985507246377, Choice::ExternMm)];
+static RANKING_21: [(f64, Choice); 1] = [(0.7916666666666666, Choice::ExternMm)];
 
 static RANKING_22: [(f64, Choice); 1] = [(0.5, Choice::ExternMm)];
 
-static RANKING_23: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
+static RANKING_23: [(f64, Choice); 1] = [(0.524074074074074, Choice::ExternMm)];
 
-static RANKING_24: [(f64, Choice); 1] = [(0.7083333333333334, Choice::ExternMm)];
+static RANKING_24: [(f64, Choice); 1] = [(0.25, Choice::ExternMm)];
 
-static RANKING_25: [(f64, Choice); 1] = [(0.5, Choice::ExternMm)];
+static RANKING_25: [(f64, Choice); 2] = [
+    (0.1423611111111111, Choice::CublasltAlgo66Tile27Stages35SplitK1Reduction0Swizzle0Cus),
+    (0.1423611111111111, Choice::ExternMm),
+];
 
-static RANKING_26: [(f64, Choice); 1] = [(0.8333333333333335, Choice::ExternMm)];
+static RANKING_26: [(f64, Choice); 1] = [(0.6041666666666667, Choice::ExternMm)];
 
-static RANKING_27: [(f64, Choice); 1] = [(0.5666666666666667, Choice::ExternMm)];
+static RANKING_27: [(f64, Choice); 1] = [(0.5555555555555556, Choice::ExternMm)];
 
-static RANKING_28: [(f64, Choice); 1] = [(0.94, Choice::ExternMm)];
+static RANKING_28: [(f64, Choice); 1] = [(0.6309523809523808, Choice::ExternMm)];
 
-static RANKING_29: [(f64, Choice); 1] = [(0.9, Choice::ExternMm)];
+static RANKING_29: [(f64, Choice); 2] = [
+    (0.2333333333333333, Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Cus),
+    (0.06666666666666667, Choice::ExternMm),
+];
 
-static RANKING_30: [(f64, Choice); 1] = [(0.3333333333333333, Choice::ExternMm)];
+static RANKING_30: [(f64, Choice); 2] = [
+    (0.27575757575757576, Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Cus),
+    (0.36666666666666664, Choice::ExternMm),
+];
+static BARRED_30: [Choice; 1] = [Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Cus];
 
-static RANKING_31: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
+static RANKING_31: [(f64, Choice); 1] = [(0.7371794871794871, Choice::ExternMm)];
 
-static RANKING_32: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
+static RANKING_32: [(f64, Choice); 1] = [(0.5432539682539683, Choice::ExternMm)];
 
-static RANKING_33: [(f64, Choice); 1] = [(0.6666666666666666, Choice::ExternMm)];
+static RANKING_33: [(f64, Choice); 1] = [(0.5, Choice::ExternMm)];
 
-static RANKING_34: [(f64, Choice); 1] = [(0.611111111111111, Choice::ExternMm)];
+static RANKING_34: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
 
-static RANKING_35: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
+static RANKING_35: [(f64, Choice); 1] = [(0.6, Choice::ExternMm)];
 
-static RANKING_36: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
+static RANKING_36: [(f64, Choice); 1] = [(0.9464285714285714, Choice::ExternMm)];
 
-static RANKING_37: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
+static RANKING_37: [(f64, Choice); 1] = [(0.5625, Choice::ExternMm)];
 
-static RANKING_38: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
+static RANKING_38: [(f64, Choice); 1] = [(0.4583333333333333, Choice::ExternMm)];
 
-static RANKING_39: [(f64, Choice); 1] = [(0.5000000000000001, Choice::ExternMm)];
+static RANKING_39: [(f64, Choice); 1] = [(0.9814814814814815, Choice::ExternMm)];
 
-static RANKING_40: [(f64, Choice); 1] = [(0.37387387387387383, Choice::ExternMm)];
+static RANKING_40: [(f64, Choice); 1] = [(0.875, Choice::ExternMm)];
 
-static RANKING_41: [(f64, Choice); 1] = [(0.8333333333333334, Choice::ExternMm)];
+static RANKING_41: [(f64, Choice); 1] = [(0.5, Choice::ExternMm)];
 
-static RANKING_42: [(f64, Choice); 1] = [(0.40350877192982465, Choice::ExternMm)];
+static RANKING_42: [(f64, Choice); 1] = [(0.7777777777777777, Choice::ExternMm)];
 
-static RANKING_43: [(f64, Choice); 1] = [(0.9545454545454546, Choice::ExternMm)];
+static RANKING_43: [(f64, Choice); 1] = [(0.3, Choice::ExternMm)];
 
-static RANKING_44: [(f64, Choice); 1] = [(0.4375, Choice::ExternMm)];
+static RANKING_44: [(f64, Choice); 1] = [(0.0, Choice::ExternMm)];
 
-static RANKING_45: [(f64, Choice); 1] = [(0.7374429223744292, Choice::ExternMm)];
+static RANKING_45: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
 
-static RANKING_46: [(f64, Choice); 1] = [(0.40370370370370373, Choice::ExternMm)];
+static RANKING_46: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
 
-static RANKING_47: [(f64, Choice); 1] = [(0.75, Choice::ExternMm)];
+static RANKING_47: [(f64, Choice); 1] = [(0.7777777777777777, Choice::ExternMm)];
 
-static RANKING_48: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
+static RANKING_48: [(f64, Choice); 1] = [(0.611111111111111, Choice::ExternMm)];
 
 static RANKING_49: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
 
 static RANKING_50: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
 
-static RANKING_51: [(f64, Choice); 1] = [(0.6, Choice::ExternMm)];
+static RANKING_51: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
 
-static RANKING_52: [(f64, Choice); 2] = [
+static RANKING_52: [(f64, Choice); 1] = [(0.25, Choice::ExternMm)];
+
+static RANKING_53: [(f64, Choice); 1] = [(0.5362318840579711, Choice::ExternMm)];
+
+static RANKING_54: [(f64, Choice); 2] = [
+    (0.5702179176755447, Choice::CublasltAlgo66Tile10Stages35SplitK1Reduction0Swizzle0Cus),
+    (0.29903147699757876, Choice::ExternMm),
+];
+
+static RANKING_55: [(f64, Choice); 1] = [(0.47674418604651164, Choice::ExternMm)];
+
+static RANKING_56: [(f64, Choice); 1] = [(0.9545454545454546, Choice::ExternMm)];
+
+static RANKING_57: [(f64, Choice); 1] = [(0.4375, Choice::ExternMm)];
+
+static RANKING_58: [(f64, Choice); 1] = [(0.740990990990991, Choice::ExternMm)];
+
+static RANKING_59: [(f64, Choice); 1] = [(0.40370370370370373, Choice::ExternMm)];
+
+static RANKING_60: [(f64, Choice); 1] = [(0.8333333333333334, Choice::ExternMm)];
+
+static RANKING_61: [(f64, Choice); 1] = [(0.5, Choice::ExternMm)];
+
+static RANKING_62: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
+
+static RANKING_63: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
+
+static RANKING_64: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
+
+static RANKING_65: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
+
+static RANKING_66: [(f64, Choice); 2] = [
     (1.0, Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Cust),
     (0.0, Choice::ExternMm),
 ];
 
-static RANKING_53: [(f64, Choice); 1] = [(0.4107142857142857, Choice::ExternMm)];
+static RANKING_67: [(f64, Choice); 1] = [(0.1488095238095238, Choice::ExternMm)];
 
-static RANKING_54: [(f64, Choice); 1] = [(0.25952380952380955, Choice::ExternMm)];
+static RANKING_68: [(f64, Choice); 1] = [(0.5238095238095238, Choice::ExternMm)];
 
-static RANKING_55: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
+static RANKING_69: [(f64, Choice); 1] = [(0.20555555555555557, Choice::ExternMm)];
 
-static RANKING_56: [(f64, Choice); 1] = [(0.5645161290322581, Choice::ExternMm)];
+static RANKING_70: [(f64, Choice); 1] = [(0.2708333333333333, Choice::ExternMm)];
 
-static RANKING_57: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
+static RANKING_71: [(f64, Choice); 1] = [(0.09404761904761905, Choice::ExternMm)];
 
-static RANKING_58: [(f64, Choice); 1] = [(0.75, Choice::ExternMm)];
+static RANKING_72: [(f64, Choice); 1] = [(0.5508130081300813, Choice::ExternMm)];
 
-static RANKING_59: [(f64, Choice); 1] = [(0.25, Choice::ExternMm)];
+static RANKING_73: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
 
-static RANKING_60: [(f64, Choice); 1] = [(0.9074074074074074, Choice::ExternMm)];
+static RANKING_74: [(f64, Choice); 1] = [(0.6666666666666666, Choice::ExternMm)];
 
-static RANKING_61: [(f64, Choice); 1] = [(0.25, Choice::ExternMm)];
+static RANKING_75: [(f64, Choice); 1] = [(0.8431372549019607, Choice::ExternMm)];
 
-static RANKING_62: [(f64, Choice); 1] = [(0.7962962962962963, Choice::ExternMm)];
+static RANKING_76: [(f64, Choice); 1] = [(0.7205128205128205, Choice::ExternMm)];
 
-static RANKING_63: [(f64, Choice); 1] = [(0.5413793103448276, Choice::ExternMm)];
+static RANKING_77: [(f64, Choice); 1] = [(0.9855072463768116, Choice::ExternMm)];
 
-static RANKING_64: [(f64, Choice); 1] = [(0.08, Choice::ExternMm)];
+static RANKING_78: [(f64, Choice); 1] = [(0.8333333333333334, Choice::ExternMm)];
 
-static RANKING_65: [(f64, Choice); 1] = [(0.763888888888889, Choice::ExternMm)];
+static RANKING_79: [(f64, Choice); 1] = [(0.0, Choice::ExternMm)];
 
-static RANKING_66: [(f64, Choice); 1] = [(0.7708333333333333, Choice::ExternMm)];
+static RANKING_80: [(f64, Choice); 1] = [(0.5, Choice::ExternMm)];
 
-static RANKING_67: [(f64, Choice); 1] = [(0.9394444444444445, Choice::ExternMm)];
+static RANKING_81: [(f64, Choice); 1] = [(0.2037037037037037, Choice::ExternMm)];
 
-static RANKING_68: [(f64, Choice); 1] = [(0.692156862745098, Choice::ExternMm)];
+static RANKING_82: [(f64, Choice); 1] = [(0.45833333333333337, Choice::ExternMm)];
 
-static RANKING_69: [(f64, Choice); 1] = [(0.7635658914728682, Choice::ExternMm)];
+static RANKING_83: [(f64, Choice); 1] = [(0.75, Choice::ExternMm)];
 
-static RANKING_70: [(f64, Choice); 1] = [(0.25, Choice::ExternMm)];
+static RANKING_84: [(f64, Choice); 1] = [(0.890625, Choice::ExternMm)];
 
-static RANKING_71: [(f64, Choice); 1] = [(0.5909090909090909, Choice::ExternMm)];
+static RANKING_85: [(f64, Choice); 1] = [(0.7335416666666668, Choice::ExternMm)];
 
-static RANKING_72: [(f64, Choice); 1] = [(0.3888888888888889, Choice::ExternMm)];
+static RANKING_86: [(f64, Choice); 1] = [(0.5362318840579711, Choice::ExternMm)];
 
-static RANKING_73: [(f64, Choice); 1] = [(0.6774509803921568, Choice::ExternMm)];
+static RANKING_87: [(f64, Choice); 1] = [(0.8727668845315902, Choice::ExternMm)];
 
-static RANKING_74: [(f64, Choice); 1] = [(0.0, Choice::ExternMm)];
+static RANKING_88: [(f64, Choice); 1] = [(0.2, Choice::ExternMm)];
 
-static RANKING_75: [(f64, Choice); 2] = [
-    (0.625, Choice::CublasltAlgo66Tile27Stages35SplitK1Reduction0Swizzle0Cus),
-    (0.25, Choice::ExternMm),
+static RANKING_89: [(f64, Choice); 1] = [(0.7738095238095238, Choice::ExternMm)];
+
+static RANKING_90: [(f64, Choice); 1] = [(0.3, Choice::ExternMm)];
+
+static RANKING_91: [(f64, Choice); 1] = [(0.7222222222222222, Choice::ExternMm)];
+
+static RANKING_92: [(f64, Choice); 1] = [(0.4375, Choice::ExternMm)];
+
+static RANKING_93: [(f64, Choice); 2] = [
+    (0.6071428571428571, Choice::TypeCudaBlockM64BlockN256BlockK64Stages5Warps8StreamK0Mm),
+    (0.17857142857142858, Choice::ExternMm),
 ];
-static BARRED_75: [Choice; 1] = [Choice::CublasltAlgo66Tile27Stages35SplitK1Reduction0Swizzle0Cus];
+static BARRED_93: [Choice; 1] = [Choice::TypeCudaBlockM64BlockN256BlockK64Stages5Warps8StreamK0Mm];
 
-static RANKING_76: [(f64, Choice); 3] = [
-    (0.9166666666666666, Choice::TypeCudaBlockM64BlockN256BlockK64Stages5Warps8StreamK0Mm),
-    (0.08333333333333333, Choice::CublasltAlgo66Tile27Stages35SplitK1Reduction0Swizzle0Cus),
-    (0.0, Choice::ExternMm),
-];
-static BARRED_76: [Choice; 2] = [
-    Choice::TypeCudaBlockM64BlockN256BlockK64Stages5Warps8StreamK0Mm,
-    Choice::CublasltAlgo66Tile27Stages35SplitK1Reduction0Swizzle0Cus,
-];
+static RANKING_94: [(f64, Choice); 1] = [(0.7083333333333333, Choice::ExternMm)];
 
-static RANKING_77: [(f64, Choice); 1] = [(0.75, Choice::ExternMm)];
+static RANKING_95: [(f64, Choice); 1] = [(0.6197916666666667, Choice::ExternMm)];
 
-static RANKING_78: [(f64, Choice); 1] = [(0.3, Choice::ExternMm)];
+static RANKING_96: [(f64, Choice); 1] = [(0.8104838709677419, Choice::ExternMm)];
 
-static RANKING_79: [(f64, Choice); 1] = [(0.7833333333333334, Choice::ExternMm)];
+static RANKING_97: [(f64, Choice); 1] = [(0.39999999999999997, Choice::ExternMm)];
 
-static RANKING_80: [(f64, Choice); 1] = [(0.8981481481481481, Choice::ExternMm)];
+static RANKING_98: [(f64, Choice); 1] = [(0.19444444444444442, Choice::ExternMm)];
 
-static RANKING_81: [(f64, Choice); 1] = [(0.5719298245614034, Choice::ExternMm)];
+static RANKING_99: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
 
-static RANKING_82: [(f64, Choice); 1] = [(0.3166666666666667, Choice::ExternMm)];
+static RANKING_100: [(f64, Choice); 1] = [(0.05, Choice::ExternMm)];
 
-static RANKING_83: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
-
-static RANKING_84: [(f64, Choice); 1] = [(0.05, Choice::ExternMm)];
-
-static RANKING_85: [(f64, Choice); 3] = [
+static RANKING_101: [(f64, Choice); 3] = [
     (0.5166666666666666, Choice::CublasltAlgo66Tile21Stages35SplitK1Reduction0Swizzle0Cus),
     (0.1, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
     (0.11666666666666665, Choice::ExternMm),
 ];
-static BARRED_85: [Choice; 2] = [
+static BARRED_101: [Choice; 2] = [
     Choice::CublasltAlgo66Tile21Stages35SplitK1Reduction0Swizzle0Cus,
     Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus,
 ];
 
-static RANKING_86: [(f64, Choice); 1] = [(0.20833333333333331, Choice::ExternMm)];
+static RANKING_102: [(f64, Choice); 1] = [(0.20833333333333331, Choice::ExternMm)];
 
-static RANKING_87: [(f64, Choice); 1] = [(0.611111111111111, Choice::ExternMm)];
+static RANKING_103: [(f64, Choice); 1] = [(0.611111111111111, Choice::ExternMm)];
 
-static RANKING_88: [(f64, Choice); 1] = [(0.3333333333333333, Choice::ExternMm)];
+static RANKING_104: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
 
-static RANKING_89: [(f64, Choice); 1] = [(0.8076923076923077, Choice::ExternMm)];
+static RANKING_105: [(f64, Choice); 1] = [(0.25, Choice::ExternMm)];
 
-static RANKING_90: [(f64, Choice); 1] = [(0.4583333333333333, Choice::ExternMm)];
+static RANKING_106: [(f64, Choice); 1] = [(0.0, Choice::ExternMm)];
 
-static RANKING_91: [(f64, Choice); 1] = [(0.5438596491228069, Choice::ExternMm)];
+static RANKING_107: [(f64, Choice); 1] = [(0.7751937984496123, Choice::ExternMm)];
 
-static RANKING_92: [(f64, Choice); 1] = [(0.5595238095238095, Choice::ExternMm)];
+static RANKING_108: [(f64, Choice); 1] = [(0.3333333333333333, Choice::ExternMm)];
 
-static RANKING_93: [(f64, Choice); 1] = [(0.0625, Choice::ExternMm)];
+static RANKING_109: [(f64, Choice); 1] = [(0.449074074074074, Choice::ExternMm)];
 
-static RANKING_94: [(f64, Choice); 1] = [(0.48148148148148145, Choice::ExternMm)];
+static RANKING_110: [(f64, Choice); 1] = [(0.4635416666666667, Choice::ExternMm)];
 
-static RANKING_95: [(f64, Choice); 1] = [(0.8333333333333334, Choice::ExternMm)];
+static RANKING_111: [(f64, Choice); 1] = [(0.767123287671233, Choice::ExternMm)];
 
-static RANKING_96: [(f64, Choice); 1] = [(0.0, Choice::ExternMm)];
+static RANKING_112: [(f64, Choice); 1] = [(0.0, Choice::ExternMm)];
 
-static RANKING_97: [(f64, Choice); 1] = [(0.7804428044280444, Choice::ExternMm)];
+static RANKING_113: [(f64, Choice); 1] = [(0.5111111111111112, Choice::ExternMm)];
 
-static RANKING_98: [(f64, Choice); 1] = [(0.5111111111111112, Choice::ExternMm)];
+static RANKING_114: [(f64, Choice); 1] = [(0.5215053763440861, Choice::ExternMm)];
 
-static RANKING_99: [(f64, Choice); 1] = [(0.5246913580246914, Choice::ExternMm)];
-
-static RANKING_100: [(f64, Choice); 2] = [
-    (0.3214285714285714, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus),
-    (0.07142857142857142, Choice::ExternMm),
+static RANKING_115: [(f64, Choice); 4] = [
+    (0.47857142857142854, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus),
+    (0.07857142857142857, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus2),
+    (0.02857142857142857, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Cus),
+    (0.02857142857142857, Choice::ExternMm),
 ];
-static BARRED_100: [Choice; 1] = [Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus];
+static BARRED_115: [Choice; 1] = [Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Cus];
 
-static RANKING_101: [(f64, Choice); 2] = [
-    (0.45833333333333337, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus),
-    (0.25, Choice::ExternMm),
-];
-
-static RANKING_102: [(f64, Choice); 3] = [
-    (0.6666666666666666, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Cus),
-    (0.0, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Cus2),
+static RANKING_116: [(f64, Choice); 4] = [
+    (0.5833333333333333, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus),
+    (0.20833333333333331, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus2),
+    (0.20833333333333331, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Cus),
     (0.0, Choice::ExternMm),
 ];
-static BARRED_102: [Choice; 2] = [
+
+static RANKING_117: [(f64, Choice); 4] = [
+    (0.5, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Cus),
+    (0.05555555555555555, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Cus2),
+    (0.16666666666666666, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Cus),
+    (0.0, Choice::ExternMm),
+];
+
+static RANKING_118: [(f64, Choice); 3] = [
+    (0.6666666666666666, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Cus),
+    (0.16666666666666666, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Cus2),
+    (0.0, Choice::ExternMm),
+];
+static BARRED_118: [Choice; 2] = [
     Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Cus,
     Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Cus2,
 ];
 
-static RANKING_103: [(f64, Choice); 3] = [
+static RANKING_119: [(f64, Choice); 1] = [(0.0, Choice::ExternMm)];
+
+static RANKING_120: [(f64, Choice); 1] = [(0.5, Choice::ExternMm)];
+
+static RANKING_121: [(f64, Choice); 3] = [
     (1.0, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Cus),
     (0.0, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Cus2),
     (0.0, Choice::ExternMm),
 ];
-static BARRED_103: [Choice; 1] =
+static BARRED_121: [Choice; 1] =
     [Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Cus2];
 
-static RANKING_104: [(f64, Choice); 1] = [(0.0, Choice::ExternMm)];
+static RANKING_122: [(f64, Choice); 2] = [
+    (0.611111111111111, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus),
+    (0.16666666666666666, Choice::ExternMm),
+];
 
-static RANKING_105: [(f64, Choice); 1] = [(0.41666666666666663, Choice::ExternMm)];
-
-static RANKING_106: [(f64, Choice); 1] = [(0.2, Choice::ExternMm)];
-
-static RANKING_107: [(f64, Choice); 1] = [(0.3551587301587302, Choice::ExternMm)];
-
-static RANKING_108: [(f64, Choice); 1] = [(0.0, Choice::ExternMm)];
-
-static RANKING_109: [(f64, Choice); 1] = [(0.75, Choice::ExternMm)];
-
-static RANKING_110: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
-
-static RANKING_111: [(f64, Choice); 3] = [
-    (0.625, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1Mm),
-    (0.125, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1Mm),
+static RANKING_123: [(f64, Choice); 2] = [
+    (0.8, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus),
     (0.0, Choice::ExternMm),
 ];
-static BARRED_111: [Choice; 2] = [
+
+static RANKING_124: [(f64, Choice); 1] = [(0.0, Choice::ExternMm)];
+
+static RANKING_125: [(f64, Choice); 1] = [(0.4166666666666667, Choice::ExternMm)];
+
+static RANKING_126: [(f64, Choice); 1] = [(0.48863636363636365, Choice::ExternMm)];
+
+static RANKING_127: [(f64, Choice); 1] = [(0.75, Choice::ExternMm)];
+
+static RANKING_128: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
+
+static RANKING_129: [(f64, Choice); 3] = [
+    (0.6666666666666666, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1Mm),
+    (0.0, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Cus),
+    (0.0, Choice::ExternMm),
+];
+static BARRED_129: [Choice; 2] = [
     Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1Mm,
-    Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1Mm,
+    Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Cus,
 ];
 
-static RANKING_112: [(f64, Choice); 3] = [
+static RANKING_130: [(f64, Choice); 5] = [
     (0.8333333333333334, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1Mm),
     (0.16666666666666666, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1Mm),
+    (0.0, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Cus),
+    (0.0, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
     (0.0, Choice::ExternMm),
 ];
-static BARRED_112: [Choice; 2] = [
+static BARRED_130: [Choice; 4] = [
     Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1Mm,
     Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1Mm,
+    Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Cus,
+    Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu,
 ];
 
-static RANKING_113: [(f64, Choice); 1] = [(0.27380952380952384, Choice::ExternMm)];
+static RANKING_131: [(f64, Choice); 2] = [
+    (0.53125, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
+    (0.21875, Choice::ExternMm),
+];
 
-static RANKING_114: [(f64, Choice); 1] = [(0.14285714285714285, Choice::ExternMm)];
+static RANKING_132: [(f64, Choice); 2] = [
+    (0.26041666666666663, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
+    (0.15625, Choice::ExternMm),
+];
+static BARRED_132: [Choice; 1] = [Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu];
 
-static RANKING_115: [(f64, Choice); 1] = [(0.9545454545454546, Choice::ExternMm)];
+static RANKING_133: [(f64, Choice); 1] = [(0.7115384615384616, Choice::ExternMm)];
 
-static RANKING_116: [(f64, Choice); 1] = [(0.8, Choice::ExternMm)];
+static RANKING_134: [(f64, Choice); 1] = [(0.0, Choice::ExternMm)];
 
-static RANKING_117: [(f64, Choice); 1] = [(0.3229166666666667, Choice::ExternMm)];
-
-static RANKING_118: [(f64, Choice); 1] = [(0.0, Choice::ExternMm)];
-
-static RANKING_119: [(f64, Choice); 1] = [(0.5104166666666666, Choice::ExternMm)];
-
-static RANKING_120: [(f64, Choice); 4] = [
-    (0.75, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
-    (0.125, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
-    (0.125, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus2),
+static RANKING_135: [(f64, Choice); 2] = [
+    (0.8461538461538461, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
     (0.0, Choice::ExternMm),
 ];
-static BARRED_120: [Choice; 1] =
+
+static RANKING_136: [(f64, Choice); 5] = [
+    (0.09090909090909091, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+    (0.5454545454545454, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
+    (0.2727272727272727, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus2),
+    (0.0, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Cus),
+    (0.0, Choice::ExternMm),
+];
+static BARRED_136: [Choice; 1] = [Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Cus];
+
+static RANKING_137: [(f64, Choice); 1] = [(0.0, Choice::ExternMm)];
+
+static RANKING_138: [(f64, Choice); 1] = [(1.0, Choice::ExternMm)];
+
+static RANKING_139: [(f64, Choice); 4] = [
+    (0.16666666666666666, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+    (0.6666666666666666, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
+    (0.16666666666666666, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus2),
+    (0.0, Choice::ExternMm),
+];
+static BARRED_139: [Choice; 1] =
     [Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus2];
 
-static RANKING_121: [(f64, Choice); 3] = [
-    (0.7307692307692307, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
-    (0.0, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus2),
-    (0.038461538461538464, Choice::ExternMm),
-];
-
-static RANKING_122: [(f64, Choice); 4] = [
-    (0.5303030303030304, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
-    (0.2121212121212121, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus2),
-    (0.18181818181818182, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+static RANKING_140: [(f64, Choice); 2] = [
+    (1.0, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
     (0.0, Choice::ExternMm),
 ];
 
-static RANKING_123: [(f64, Choice); 1] = [(0.03333333333333333, Choice::ExternMm)];
-
-static RANKING_124: [(f64, Choice); 1] = [(0.5138888888888888, Choice::ExternMm)];
-
-static RANKING_125: [(f64, Choice); 2] = [
-    (0.6666666666666666, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
-    (0.08333333333333333, Choice::ExternMm),
-];
-
-static RANKING_126: [(f64, Choice); 4] = [
-    (0.4642857142857143, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
-    (0.32142857142857145, Choice::CublasltAlgo66Tile24Stages35SplitK1Reduction0Swizzle0Cus),
-    (0.10714285714285714, Choice::CublasltAlgo66Tile23Stages35SplitK1Reduction0Swizzle0Cus),
-    (0.03571428571428571, Choice::ExternMm),
-];
-static BARRED_126: [Choice; 2] = [
-    Choice::CublasltAlgo66Tile24Stages35SplitK1Reduction0Swizzle0Cus,
-    Choice::CublasltAlgo66Tile23Stages35SplitK1Reduction0Swizzle0Cus,
-];
-
-static RANKING_127: [(f64, Choice); 4] = [
-    (0.6309523809523808, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
-    (0.21428571428571427, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
-    (0.13095238095238096, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus2),
+static RANKING_141: [(f64, Choice); 2] = [
+    (1.0, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
     (0.0, Choice::ExternMm),
 ];
 
-static RANKING_128: [(f64, Choice); 2] = [
-    (0.5, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
+static RANKING_142: [(f64, Choice); 4] = [
+    (0.875, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
+    (0.03125, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus2),
+    (0.03125, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
     (0.0, Choice::ExternMm),
 ];
 
-static RANKING_129: [(f64, Choice); 2] = [
-    (0.8, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+static RANKING_143: [(f64, Choice); 5] = [
+    (0.5231481481481483, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
+    (0.24537037037037038, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus2),
+    (0.10648148148148147, Choice::CublasltAlgo66Tile197Stages35SplitK1Reduction0Swizzle0Cu),
+    (0.125, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+    (0.0, Choice::ExternMm),
+];
+static BARRED_143: [Choice; 1] = [Choice::CublasltAlgo66Tile197Stages35SplitK1Reduction0Swizzle0Cu];
+
+static RANKING_144: [(f64, Choice); 4] = [
+    (0.7291666666666666, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+    (0.22916666666666666, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus2),
+    (0.041666666666666664, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
     (0.0, Choice::ExternMm),
 ];
 
-static RANKING_130: [(f64, Choice); 3] = [
-    (0.1111111111111111, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
-    (0.3333333333333333, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
-    (0.0, Choice::ExternMm),
-];
-static BARRED_130: [Choice; 1] = [Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu];
-
-static RANKING_131: [(f64, Choice); 4] = [
-    (0.26666666666666666, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
-    (0.6666666666666666, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus2),
-    (0.06666666666666667, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+static RANKING_145: [(f64, Choice); 4] = [
+    (0.6333333333333333, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
+    (0.2, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+    (0.16666666666666666, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus2),
     (0.0, Choice::ExternMm),
 ];
 
-static RANKING_132: [(f64, Choice); 4] = [
+static RANKING_146: [(f64, Choice); 1] = [(0.3888888888888889, Choice::ExternMm)];
+
+static RANKING_147: [(f64, Choice); 1] = [(0.47777777777777775, Choice::ExternMm)];
+
+static RANKING_148: [(f64, Choice); 1] = [(0.3125, Choice::ExternMm)];
+
+static RANKING_149: [(f64, Choice); 2] = [
     (0.75, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
-    (0.16666666666666666, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
-    (0.08333333333333333, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus2),
     (0.0, Choice::ExternMm),
 ];
+static BARRED_149: [Choice; 1] = [Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu];
 
-static RANKING_133: [(f64, Choice); 1] = [(0.0, Choice::ExternMm)];
+static RANKING_150: [(f64, Choice); 1] = [(0.16666666666666666, Choice::ExternMm)];
 
-static RANKING_134: [(f64, Choice); 1] = [(0.11666666666666665, Choice::ExternMm)];
+static RANKING_151: [(f64, Choice); 1] = [(0.0, Choice::ExternMm)];
 
-static RANKING_135: [(f64, Choice); 1] = [(0.25, Choice::ExternMm)];
+static RANKING_152: [(f64, Choice); 1] = [(0.14583333333333331, Choice::ExternMm)];
 
-static RANKING_136: [(f64, Choice); 1] = [(0.3055555555555555, Choice::ExternMm)];
+static RANKING_153: [(f64, Choice); 1] = [(0.25, Choice::ExternMm)];
+
+static RANKING_154: [(f64, Choice); 1] = [(0.3055555555555555, Choice::ExternMm)];

@@ -13,200 +13,293 @@ use crate::number::Number;
 #[inline]
 pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
     let tiles_16x64 = needed(features::tiles_16x64(row), 19)?;
-    if tiles_16x64 <= 1205.0 {
+    if tiles_16x64 <= 1318.0 {
         let k_times_n = needed(features::k_times_n(row), 14)?;
-        if k_times_n <= 2089216.0 {
-            let tiles_128x128 = needed(features::tiles_128x128(row), 23)?;
-            if tiles_128x128 <= 21.5 {
-                let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
-                if mat2_stride_0 <= 1940.0 {
-                    let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
-                    if tiles_64x64 <= 60.5 {
-                        let k = number(row.k().float(), 1)?;
-                        if k <= 3424.0 {
+        if k_times_n <= 1332224.0 {
+            let tiles_128x64 = needed(features::tiles_128x64(row), 22)?;
+            if tiles_128x64 <= 43.5 {
+                let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
+                    let m_times_n = needed(features::m_times_n(row), 13)?;
+                    if m_times_n <= 42432.0 {
+                        let tiles_32x32 = needed(features::tiles_32x32(row), 20)?;
+                        if tiles_32x32 <= 16.5 {
+                            // 8 inputs
+                            // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(6)
+                        } else {
+                            let k = number(row.k().float(), 1)?;
+                            if k <= 724.0 {
+                                let arith_intensity = needed(features::arith_intensity(row), 15)?;
+                                if arith_intensity <= 22.829746485542316 {
+                                    // 2 inputs
+                                    // extern_mm: slowdown 1.019 expected, 1.038 at worst, 1.000 of the fallback's time at worst
+                                    Ok(7)
+                                } else {
+                                    // 3 inputs
+                                    // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(8)
+                                }
+                            } else {
+                                let ctz_k = needed(features::ctz_k(row), 17)?;
+                                if ctz_k <= 4.5 {
+                                    // 7 inputs
+                                    // cublaslt_ALGO=21_TILE=15_STAGES=6_SPLIT-K=8_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0: slowdown 1.000 expected, 1.000 at worst, 0.992 of the fallback's time at worst; not allowed
+                                    // extern_mm: slowdown 1.036 expected, 1.090 at worst, 1.000 of the fallback's time at worst
+                                    Ok(9)
+                                } else {
+                                    // 4 inputs
+                                    // extern_mm: slowdown 1.003 expected, 1.011 at worst, 1.000 of the fallback's time at worst
+                                    Ok(10)
+                                }
+                            }
+                        }
+                    } else {
+                        let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
+                        if mat1_stride_0 <= 360.0 {
+                            let m_times_k = needed(features::m_times_k(row), 12)?;
+                            if m_times_k <= 135360.0 {
+                                // 12 inputs
+                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(11)
+                            } else {
+                                let m = number(row.m().float(), 0)?;
+                                if m <= 616.0 {
+                                    // 3 inputs
+                                    // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(12)
+                                } else {
+                                    // 3 inputs
+                                    // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(13)
+                                }
+                            }
+                        } else if tiles_128x64 <= 14.5 {
+                            let m = number(row.m().float(), 0)?;
+                            if m <= 156.0 {
+                                // 3 inputs
+                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(14)
+                            } else {
+                                // 5 inputs
+                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(15)
+                            }
+                        } else {
+                            let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
+                            if tiles_64x64 <= 39.0 {
+                                // 2 inputs
+                                // extern_mm: slowdown 1.077 expected, 1.159 at worst, 1.000 of the fallback's time at worst
+                                Ok(16)
+                            } else {
+                                // 5 inputs
+                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(17)
+                            }
+                        }
+                    }
+                } else {
+                    let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
+                    if mat2_stride_0 <= 1940.0 {
+                        let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
+                        if tiles_64x64 <= 60.5 {
                             let n = number(row.n().float(), 2)?;
                             if n <= 300.0 {
                                 let tiles_32x32 = needed(features::tiles_32x32(row), 20)?;
                                 if tiles_32x32 <= 27.5 {
-                                    // 49 inputs
-                                    // extern_mm: slowdown 1.026 expected, 1.176 at worst, 1.000 of the fallback's time at worst
-                                    Ok(1)
-                                } else {
-                                    // 89 inputs
-                                    // extern_mm: slowdown 1.019 expected, 1.159 at worst, 1.000 of the fallback's time at worst
+                                    // 63 inputs
+                                    // extern_mm: slowdown 1.020 expected, 1.176 at worst, 1.000 of the fallback's time at worst
                                     Ok(2)
+                                } else {
+                                    // 88 inputs
+                                    // extern_mm: slowdown 1.017 expected, 1.107 at worst, 1.000 of the fallback's time at worst
+                                    Ok(3)
                                 }
                             } else {
                                 let tiles_32x32 = needed(features::tiles_32x32(row), 20)?;
                                 if tiles_32x32 <= 27.5 {
-                                    // 40 inputs
-                                    // extern_mm: slowdown 1.019 expected, 1.131 at worst, 1.000 of the fallback's time at worst
-                                    Ok(3)
-                                } else {
-                                    // 165 inputs
-                                    // cublaslt_ALGO=66_TILE=12_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: slowdown 1.016 expected, 1.083 at worst, 1.044 of the fallback's time at worst
-                                    // extern_mm: slowdown 1.027 expected, 1.216 at worst, 1.000 of the fallback's time at worst
+                                    // 29 inputs
+                                    // extern_mm: slowdown 1.015 expected, 1.083 at worst, 1.000 of the fallback's time at worst
                                     Ok(4)
+                                } else {
+                                    // 129 inputs
+                                    // cublaslt_ALGO=66_TILE=12_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: slowdown 1.016 expected, 1.083 at worst, 1.043 of the fallback's time at worst
+                                    // extern_mm: slowdown 1.028 expected, 1.133 at worst, 1.000 of the fallback's time at worst
+                                    Ok(5)
                                 }
                             }
-                        } else if k <= 3809.5 {
-                            let m = number(row.m().float(), 0)?;
-                            if m <= 58.5 {
-                                // 8 inputs
-                                // extern_mm: slowdown 1.002 expected, 1.017 at worst, 1.000 of the fallback's time at worst
-                                Ok(6)
-                            } else {
-                                // 5 inputs
-                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(7)
-                            }
                         } else {
-                            // 72 inputs
-                            // extern_mm: slowdown 1.001 expected, 1.025 at worst, 1.000 of the fallback's time at worst
-                            Ok(5)
+                            // 22 inputs
+                            // extern_mm: slowdown 1.009 expected, 1.038 at worst, 1.000 of the fallback's time at worst
+                            Ok(1)
                         }
                     } else {
-                        // 20 inputs
-                        // extern_mm: slowdown 1.008 expected, 1.038 at worst, 1.000 of the fallback's time at worst
+                        // 7 inputs
+                        // extern_mm: slowdown 1.006 expected, 1.018 at worst, 1.000 of the fallback's time at worst
                         Ok(0)
-                    }
-                } else {
-                    let ctz_k = needed(features::ctz_k(row), 17)?;
-                    if ctz_k <= 4.5 {
-                        // 9 inputs
-                        // extern_mm: slowdown 1.005 expected, 1.018 at worst, 1.000 of the fallback's time at worst
-                        Ok(8)
-                    } else {
-                        // 2 inputs
-                        // extern_mm: slowdown 1.028 expected, 1.030 at worst, 1.000 of the fallback's time at worst
-                        Ok(9)
                     }
                 }
             } else {
-                let m_times_n = needed(features::m_times_n(row), 13)?;
-                if m_times_n <= 491776.0 {
+                let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
+                if tiles_64x64 <= 130.0 {
                     let n = number(row.n().float(), 2)?;
-                    if n <= 656.0 {
+                    if n <= 450.5 {
                         let k = number(row.k().float(), 1)?;
                         if k <= 160.0 {
-                            // 3 inputs
-                            // extern_mm: slowdown 1.008 expected, 1.019 at worst, 1.000 of the fallback's time at worst
-                            Ok(10)
+                            // 2 inputs
+                            // extern_mm: slowdown 1.009 expected, 1.019 at worst, 1.000 of the fallback's time at worst
+                            Ok(18)
                         } else {
                             let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
-                            if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
-                                if tiles_16x64 <= 436.5 {
-                                    // 5 inputs
-                                    // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(13)
+                            if mat1_dtype == context::Mat1Dtype::TorchBfloat16 {
+                                let arith_intensity = needed(features::arith_intensity(row), 15)?;
+                                if arith_intensity <= 183.0527105300199 {
+                                    // 4 inputs
+                                    // extern_mm: slowdown 1.008 expected, 1.032 at worst, 1.000 of the fallback's time at worst
+                                    Ok(21)
                                 } else {
                                     // 3 inputs
-                                    // extern_mm: slowdown 1.017 expected, 1.053 at worst, 1.000 of the fallback's time at worst
-                                    Ok(14)
+                                    // extern_mm: slowdown 1.010 expected, 1.027 at worst, 1.000 of the fallback's time at worst
+                                    Ok(22)
                                 }
-                            } else if tiles_128x128 <= 26.5 {
-                                // 9 inputs
-                                // extern_mm: slowdown 1.013 expected, 1.038 at worst, 1.000 of the fallback's time at worst
-                                Ok(11)
                             } else {
-                                // 25 inputs
-                                // extern_mm: slowdown 1.004 expected, 1.032 at worst, 1.000 of the fallback's time at worst
-                                Ok(12)
+                                let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
+                                if mat1_stride_0 <= 238.5 {
+                                    // 6 inputs
+                                    // extern_mm: slowdown 1.009 expected, 1.053 at worst, 1.000 of the fallback's time at worst
+                                    Ok(19)
+                                } else {
+                                    // 12 inputs
+                                    // extern_mm: slowdown 1.005 expected, 1.029 at worst, 1.000 of the fallback's time at worst
+                                    Ok(20)
+                                }
                             }
                         }
                     } else {
-                        let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
-                        if mat1_stride_1 <= 184.0 {
-                            let ctz_n = needed(features::ctz_n(row), 18)?;
-                            if ctz_n <= 8.5 {
-                                let ctz_m = needed(features::ctz_m(row), 16)?;
-                                if ctz_m <= 2.5 {
-                                    // 34 inputs
-                                    // extern_mm: slowdown 1.011 expected, 1.132 at worst, 1.000 of the fallback's time at worst
-                                    Ok(16)
+                        let ctz_m = needed(features::ctz_m(row), 16)?;
+                        if ctz_m <= 2.5 {
+                            if k_times_n <= 1079552.0 {
+                                let m_times_n = needed(features::m_times_n(row), 13)?;
+                                if m_times_n <= 370770.5 {
+                                    // 15 inputs
+                                    // extern_mm: slowdown 1.014 expected, 1.132 at worst, 1.000 of the fallback's time at worst
+                                    Ok(23)
                                 } else {
-                                    // 29 inputs
-                                    // extern_mm: slowdown 1.010 expected, 1.060 at worst, 1.000 of the fallback's time at worst
-                                    Ok(17)
+                                    // 2 inputs
+                                    // extern_mm: slowdown 1.012 expected, 1.022 at worst, 1.000 of the fallback's time at worst
+                                    Ok(24)
                                 }
+                            } else if k_times_n <= 1146511.5 {
+                                // 4 inputs
+                                // cublaslt_ALGO=66_TILE=27_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: slowdown 1.005 expected, 1.020 at worst, 0.980 of the fallback's time at worst
+                                // extern_mm: slowdown 1.035 expected, 1.064 at worst, 1.000 of the fallback's time at worst
+                                Ok(25)
                             } else {
-                                // 8 inputs
-                                // extern_mm: slowdown 1.014 expected, 1.057 at worst, 1.000 of the fallback's time at worst
-                                Ok(15)
+                                // 4 inputs
+                                // extern_mm: slowdown 1.002 expected, 1.008 at worst, 1.000 of the fallback's time at worst
+                                Ok(26)
                             }
                         } else {
                             let m = number(row.m().float(), 0)?;
-                            if m <= 400.0 {
-                                // 5 inputs
-                                // cublaslt_ALGO=66_TILE=15_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.013 expected, 1.031 at worst, 0.996 of the fallback's time at worst; not allowed
-                                // extern_mm: slowdown 1.029 expected, 1.051 at worst, 1.000 of the fallback's time at worst
-                                Ok(18)
+                            if m <= 216.0 {
+                                if tiles_64x64 <= 74.0 {
+                                    // 7 inputs
+                                    // extern_mm: slowdown 1.002 expected, 1.008 at worst, 1.000 of the fallback's time at worst
+                                    Ok(27)
+                                } else {
+                                    // 7 inputs
+                                    // extern_mm: slowdown 1.005 expected, 1.029 at worst, 1.000 of the fallback's time at worst
+                                    Ok(28)
+                                }
                             } else {
-                                // 2 inputs
-                                // extern_mm: slowdown 1.015 expected, 1.016 at worst, 1.000 of the fallback's time at worst
-                                Ok(19)
+                                let m_times_k = needed(features::m_times_k(row), 12)?;
+                                if m_times_k <= 49760.0 {
+                                    // 3 inputs
+                                    // cublaslt_ALGO=66_TILE=15_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.015 expected, 1.031 at worst, 0.981 of the fallback's time at worst
+                                    // extern_mm: slowdown 1.050 expected, 1.057 at worst, 1.000 of the fallback's time at worst
+                                    Ok(29)
+                                } else {
+                                    // 11 inputs
+                                    // cublaslt_ALGO=66_TILE=15_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.001 expected, 1.006 at worst, 1.006 of the fallback's time at worst; not allowed
+                                    // extern_mm: slowdown 1.010 expected, 1.038 at worst, 1.000 of the fallback's time at worst
+                                    Ok(30)
+                                }
                             }
                         }
                     }
-                } else if tiles_128x128 <= 64.5 {
-                    let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
-                    if mat1_stride_0 <= 447.5 {
-                        let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
-                        if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
-                            let m = number(row.m().float(), 0)?;
-                            if m <= 1920.0 {
-                                // 3 inputs
-                                // extern_mm: slowdown 1.028 expected, 1.085 at worst, 1.000 of the fallback's time at worst
-                                Ok(22)
+                } else {
+                    let tiles_128x128 = needed(features::tiles_128x128(row), 23)?;
+                    if tiles_128x128 <= 64.5 {
+                        let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
+                        if mat1_stride_0 <= 447.5 {
+                            let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                            if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
+                                let m = number(row.m().float(), 0)?;
+                                if m <= 1920.0 {
+                                    // 3 inputs
+                                    // extern_mm: slowdown 1.028 expected, 1.085 at worst, 1.000 of the fallback's time at worst
+                                    Ok(33)
+                                } else {
+                                    // 3 inputs
+                                    // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(34)
+                                }
+                            } else if tiles_64x64 <= 159.5 {
+                                // 13 inputs
+                                // extern_mm: slowdown 1.003 expected, 1.021 at worst, 1.000 of the fallback's time at worst
+                                Ok(31)
                             } else {
-                                // 3 inputs
-                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(23)
+                                // 21 inputs
+                                // extern_mm: slowdown 1.008 expected, 1.037 at worst, 1.000 of the fallback's time at worst
+                                Ok(32)
                             }
                         } else {
-                            let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
-                            if tiles_64x64 <= 159.5 {
-                                // 15 inputs
-                                // extern_mm: slowdown 1.005 expected, 1.021 at worst, 1.000 of the fallback's time at worst
-                                Ok(20)
+                            let k = number(row.k().float(), 1)?;
+                            if k <= 668.0 {
+                                // 5 inputs
+                                // extern_mm: slowdown 1.037 expected, 1.195 at worst, 1.000 of the fallback's time at worst
+                                Ok(35)
                             } else {
-                                // 23 inputs
-                                // extern_mm: slowdown 1.007 expected, 1.037 at worst, 1.000 of the fallback's time at worst
-                                Ok(21)
+                                let ctz_n = needed(features::ctz_n(row), 18)?;
+                                if ctz_n <= 4.5 {
+                                    // 14 inputs
+                                    // extern_mm: slowdown 1.002 expected, 1.032 at worst, 1.000 of the fallback's time at worst
+                                    Ok(36)
+                                } else {
+                                    // 4 inputs
+                                    // extern_mm: slowdown 1.007 expected, 1.021 at worst, 1.000 of the fallback's time at worst
+                                    Ok(37)
+                                }
+                            }
+                        }
+                    } else if tiles_16x64 <= 1262.0 {
+                        if tiles_16x64 <= 903.0 {
+                            // 4 inputs
+                            // extern_mm: slowdown 1.001 expected, 1.003 at worst, 1.000 of the fallback's time at worst
+                            Ok(38)
+                        } else {
+                            let ctz_k = needed(features::ctz_k(row), 17)?;
+                            if ctz_k <= 6.5 {
+                                // 27 inputs
+                                // extern_mm: slowdown 1.001 expected, 1.023 at worst, 1.000 of the fallback's time at worst
+                                Ok(39)
+                            } else {
+                                // 4 inputs
+                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(40)
                             }
                         }
                     } else {
                         let m = number(row.m().float(), 0)?;
-                        if m <= 3414.0 {
-                            if k_times_n <= 423936.0 {
-                                // 3 inputs
-                                // extern_mm: slowdown 1.009 expected, 1.021 at worst, 1.000 of the fallback's time at worst
-                                Ok(25)
-                            } else {
-                                // 22 inputs
-                                // extern_mm: slowdown 1.003 expected, 1.033 at worst, 1.000 of the fallback's time at worst
-                                Ok(26)
-                            }
+                        if m <= 1552.0 {
+                            // 3 inputs
+                            // extern_mm: slowdown 1.006 expected, 1.018 at worst, 1.000 of the fallback's time at worst
+                            Ok(41)
                         } else {
-                            // 6 inputs
-                            // extern_mm: slowdown 1.031 expected, 1.195 at worst, 1.000 of the fallback's time at worst
-                            Ok(24)
+                            // 3 inputs
+                            // extern_mm: slowdown 1.001 expected, 1.003 at worst, 1.000 of the fallback's time at worst
+                            Ok(42)
                         }
-                    }
-                } else if tiles_16x64 <= 903.0 {
-                    // 5 inputs
-                    // extern_mm: slowdown 1.001 expected, 1.003 at worst, 1.000 of the fallback's time at worst
-                    Ok(27)
-                } else {
-                    let ctz_k = needed(features::ctz_k(row), 17)?;
-                    if ctz_k <= 6.5 {
-                        // 25 inputs
-                        // extern_mm: slowdown 1.001 expected, 1.023 at worst, 1.000 of the fallback's time at worst
-                        Ok(28)
-                    } else {
-                        // 5 inputs
-                        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                        Ok(29)
                     }
                 }
             }
@@ -217,70 +310,78 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 if n <= 1852.0 {
                     let k = number(row.k().float(), 1)?;
                     if k <= 2720.0 {
-                        // 2 inputs
-                        // extern_mm: slowdown 1.005 expected, 1.007 at worst, 1.000 of the fallback's time at worst
-                        Ok(30)
+                        let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
+                        if mat2_stride_1 <= 1556.0 {
+                            // 4 inputs
+                            // extern_mm: slowdown 1.007 expected, 1.019 at worst, 1.000 of the fallback's time at worst
+                            Ok(43)
+                        } else {
+                            // 3 inputs
+                            // extern_mm: slowdown 1.123 expected, 1.216 at worst, 1.000 of the fallback's time at worst
+                            Ok(44)
+                        }
                     } else if k <= 4928.0 {
                         let ctz_k = needed(features::ctz_k(row), 17)?;
                         if ctz_k <= 7.0 {
                             let m_times_k = needed(features::m_times_k(row), 12)?;
                             if m_times_k <= 24736.0 {
-                                // 2 inputs
+                                // 3 inputs
                                 // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(31)
+                                Ok(45)
                             } else {
-                                // 2 inputs
+                                // 3 inputs
                                 // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(32)
+                                Ok(46)
                             }
                         } else if n <= 1212.0 {
-                            // 2 inputs
-                            // extern_mm: slowdown 1.011 expected, 1.023 at worst, 1.000 of the fallback's time at worst
-                            Ok(33)
+                            // 3 inputs
+                            // extern_mm: slowdown 1.007 expected, 1.023 at worst, 1.000 of the fallback's time at worst
+                            Ok(47)
                         } else {
                             // 3 inputs
                             // extern_mm: slowdown 1.004 expected, 1.009 at worst, 1.000 of the fallback's time at worst
-                            Ok(34)
+                            Ok(48)
                         }
-                    } else if k_times_n <= 31592448.0 {
-                        let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
-                        if mat2_stride_0 <= 1368.0 {
-                            // 75 inputs
-                            // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                            Ok(35)
-                        } else {
-                            // 7 inputs
-                            // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                            Ok(36)
-                        }
-                    } else if k <= 24416.0 {
-                        // 3 inputs
+                    } else if tiles_16x64 <= 24.5 {
+                        // 82 inputs
                         // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                        Ok(37)
+                        Ok(49)
                     } else {
-                        // 4 inputs
-                        // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                        Ok(38)
+                        let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
+                        if mat1_stride_0 <= 16064.0 {
+                            // 8 inputs
+                            // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(50)
+                        } else {
+                            // 4 inputs
+                            // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(51)
+                        }
                     }
                 } else {
                     let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
                     if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
-                        let m_times_k = needed(features::m_times_k(row), 12)?;
-                        if m_times_k <= 17472.0 {
+                        if k_times_n <= 100464640.0 {
                             if n <= 3104.0 {
-                                // 4 inputs
-                                // extern_mm: slowdown 1.003 expected, 1.009 at worst, 1.000 of the fallback's time at worst
-                                Ok(47)
-                            } else {
-                                let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
-                                if mat2_stride_1 <= 6496.0 {
-                                    // 26 inputs
-                                    // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(48)
-                                } else {
+                                if n <= 2656.0 {
                                     // 3 inputs
                                     // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(49)
+                                    Ok(60)
+                                } else {
+                                    // 3 inputs
+                                    // extern_mm: slowdown 1.004 expected, 1.009 at worst, 1.000 of the fallback's time at worst
+                                    Ok(61)
+                                }
+                            } else {
+                                let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
+                                if mat1_stride_0 <= 1352.0 {
+                                    // 23 inputs
+                                    // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(62)
+                                } else {
+                                    // 7 inputs
+                                    // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(63)
                                 }
                             }
                         } else {
@@ -288,215 +389,252 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             if using_tf32 == context::UsingTf32::False {
                                 // 4 inputs
                                 // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(50)
-                            } else if k_times_n <= 145367040.0 {
-                                // 5 inputs
-                                // extern_mm: slowdown 1.005 expected, 1.025 at worst, 1.000 of the fallback's time at worst
-                                Ok(51)
+                                Ok(64)
                             } else {
-                                // 4 inputs
-                                // cublaslt_ALGO=21_TILE=15_STAGES=6_SPLIT-K=8_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0: slowdown 1.000 expected, 1.000 at worst, 0.988 of the fallback's time at worst
-                                // extern_mm: slowdown 1.221 expected, 1.560 at worst, 1.000 of the fallback's time at worst
-                                Ok(52)
+                                let k = number(row.k().float(), 1)?;
+                                if k <= 16672.0 {
+                                    // 3 inputs
+                                    // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(65)
+                                } else {
+                                    // 5 inputs
+                                    // cublaslt_ALGO=21_TILE=15_STAGES=6_SPLIT-K=8_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0: slowdown 1.000 expected, 1.000 at worst, 0.988 of the fallback's time at worst
+                                    // extern_mm: slowdown 1.179 expected, 1.560 at worst, 1.000 of the fallback's time at worst
+                                    Ok(66)
+                                }
                             }
                         }
                     } else if n <= 7712.0 {
-                        if n <= 5120.0 {
-                            if k_times_n <= 3452672.0 {
-                                // 6 inputs
-                                // extern_mm: slowdown 1.005 expected, 1.020 at worst, 1.000 of the fallback's time at worst
-                                Ok(39)
-                            } else {
-                                // 74 inputs
-                                // extern_mm: slowdown 1.031 expected, 1.127 at worst, 1.000 of the fallback's time at worst
-                                Ok(40)
-                            }
-                        } else {
-                            let ctz_k = needed(features::ctz_k(row), 17)?;
-                            if ctz_k <= 1.5 {
+                        let m_times_k = needed(features::m_times_k(row), 12)?;
+                        if m_times_k <= 3728.0 {
+                            if n <= 3040.0 {
                                 // 3 inputs
-                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(41)
+                                // extern_mm: slowdown 1.028 expected, 1.077 at worst, 1.000 of the fallback's time at worst
+                                Ok(52)
                             } else {
-                                // 38 inputs
-                                // extern_mm: slowdown 1.012 expected, 1.070 at worst, 1.000 of the fallback's time at worst
-                                Ok(42)
+                                // 23 inputs
+                                // extern_mm: slowdown 1.006 expected, 1.053 at worst, 1.000 of the fallback's time at worst
+                                Ok(53)
                             }
-                        }
-                    } else if n <= 9696.0 {
-                        let m_times_n = needed(features::m_times_n(row), 13)?;
-                        if m_times_n <= 44368.0 {
-                            // 11 inputs
-                            // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                            Ok(43)
                         } else {
-                            // 8 inputs
-                            // extern_mm: slowdown 1.022 expected, 1.074 at worst, 1.000 of the fallback's time at worst
-                            Ok(44)
+                            let k = number(row.k().float(), 1)?;
+                            if k <= 8736.0 {
+                                // 59 inputs
+                                // cublaslt_ALGO=66_TILE=10_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=4: slowdown 1.004 expected, 1.041 at worst, 1.041 of the fallback's time at worst
+                                // extern_mm: slowdown 1.028 expected, 1.127 at worst, 1.000 of the fallback's time at worst
+                                Ok(54)
+                            } else {
+                                // 43 inputs
+                                // extern_mm: slowdown 1.022 expected, 1.087 at worst, 1.000 of the fallback's time at worst
+                                Ok(55)
+                            }
                         }
                     } else {
-                        let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
-                        if mat1_stride_0 <= 2068.0 {
-                            // 73 inputs
-                            // extern_mm: slowdown 1.012 expected, 1.416 at worst, 1.000 of the fallback's time at worst
-                            Ok(45)
+                        let tiles_128x128 = needed(features::tiles_128x128(row), 23)?;
+                        if tiles_128x128 <= 74.5 {
+                            let m_times_n = needed(features::m_times_n(row), 13)?;
+                            if m_times_n <= 44368.0 {
+                                // 11 inputs
+                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(56)
+                            } else {
+                                // 8 inputs
+                                // extern_mm: slowdown 1.022 expected, 1.074 at worst, 1.000 of the fallback's time at worst
+                                Ok(57)
+                            }
                         } else {
-                            // 45 inputs
-                            // extern_mm: slowdown 1.020 expected, 1.095 at worst, 1.000 of the fallback's time at worst
-                            Ok(46)
+                            let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
+                            if mat1_stride_0 <= 2068.0 {
+                                // 74 inputs
+                                // extern_mm: slowdown 1.012 expected, 1.416 at worst, 1.000 of the fallback's time at worst
+                                Ok(58)
+                            } else {
+                                // 45 inputs
+                                // extern_mm: slowdown 1.020 expected, 1.095 at worst, 1.000 of the fallback's time at worst
+                                Ok(59)
+                            }
                         }
                     }
                 }
             } else {
-                let k = number(row.k().float(), 1)?;
-                if k <= 1840.0 {
-                    let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
-                    if tiles_64x64 <= 56.5 {
-                        if m <= 20.0 {
-                            // 4 inputs
-                            // extern_mm: slowdown 1.010 expected, 1.028 at worst, 1.000 of the fallback's time at worst
-                            Ok(53)
-                        } else if m <= 62.5 {
-                            // 7 inputs
-                            // extern_mm: slowdown 1.021 expected, 1.053 at worst, 1.000 of the fallback's time at worst
-                            Ok(54)
-                        } else {
-                            // 1 input
-                            // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                            Ok(55)
-                        }
-                    } else if tiles_64x64 <= 149.0 {
-                        let ctz_k = needed(features::ctz_k(row), 17)?;
-                        if ctz_k <= 5.5 {
-                            let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
-                            if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
-                                // 2 inputs
-                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(57)
-                            } else {
-                                // 31 inputs
-                                // extern_mm: slowdown 1.011 expected, 1.101 at worst, 1.000 of the fallback's time at worst
-                                Ok(56)
-                            }
-                        } else if m <= 78.5 {
-                            // 2 inputs
-                            // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                            Ok(58)
-                        } else {
-                            // 2 inputs
-                            // extern_mm: slowdown 1.020 expected, 1.027 at worst, 1.000 of the fallback's time at worst
-                            Ok(59)
-                        }
-                    } else if k <= 362.5 {
-                        let ctz_k = needed(features::ctz_k(row), 17)?;
-                        if ctz_k <= 1.5 {
-                            // 4 inputs
-                            // extern_mm: slowdown 1.153 expected, 1.249 at worst, 1.000 of the fallback's time at worst
-                            Ok(61)
-                        } else {
-                            // 18 inputs
-                            // extern_mm: slowdown 1.003 expected, 1.033 at worst, 1.000 of the fallback's time at worst
-                            Ok(62)
-                        }
-                    } else {
-                        // 54 inputs
-                        // extern_mm: slowdown 1.000 expected, 1.007 at worst, 1.000 of the fallback's time at worst
-                        Ok(60)
-                    }
-                } else {
-                    let n = number(row.n().float(), 2)?;
-                    if n <= 7968.0 {
-                        if k <= 4128.0 {
-                            let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
-                            if tiles_64x64 <= 62.5 {
-                                let arith_intensity = needed(features::arith_intensity(row), 15)?;
-                                if arith_intensity <= 102.03597785394146 {
-                                    // 29 inputs
-                                    // extern_mm: slowdown 1.014 expected, 1.109 at worst, 1.000 of the fallback's time at worst
-                                    Ok(63)
+                let m_times_n = needed(features::m_times_n(row), 13)?;
+                if m_times_n <= 155776.0 {
+                    let k = number(row.k().float(), 1)?;
+                    if k <= 3552.0 {
+                        if tiles_16x64 <= 49.0 {
+                            let m_times_k = needed(features::m_times_k(row), 12)?;
+                            if m_times_k <= 63360.0 {
+                                if m_times_k <= 30780.0 {
+                                    // 6 inputs
+                                    // extern_mm: slowdown 1.020 expected, 1.042 at worst, 1.000 of the fallback's time at worst
+                                    Ok(67)
                                 } else {
-                                    // 5 inputs
-                                    // extern_mm: slowdown 1.020 expected, 1.031 at worst, 1.000 of the fallback's time at worst
-                                    Ok(64)
+                                    // 7 inputs
+                                    // extern_mm: slowdown 1.009 expected, 1.044 at worst, 1.000 of the fallback's time at worst
+                                    Ok(68)
                                 }
-                            } else if tiles_16x64 <= 451.5 {
-                                // 24 inputs
-                                // extern_mm: slowdown 1.004 expected, 1.029 at worst, 1.000 of the fallback's time at worst
-                                Ok(65)
                             } else {
-                                // 20 inputs
-                                // extern_mm: slowdown 1.003 expected, 1.023 at worst, 1.000 of the fallback's time at worst
-                                Ok(66)
-                            }
-                        } else {
-                            let using_tf32 = needed(row.using_tf32(), 11)?.known()?;
-                            if using_tf32 == context::UsingTf32::True {
-                                let tiles_32x32 = needed(features::tiles_32x32(row), 20)?;
-                                if tiles_32x32 <= 673.5 {
-                                    // 43 inputs
-                                    // extern_mm: slowdown 1.021 expected, 1.384 at worst, 1.000 of the fallback's time at worst
+                                let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
+                                if mat2_stride_0 <= 264.5 {
+                                    // 3 inputs
+                                    // extern_mm: slowdown 1.011 expected, 1.020 at worst, 1.000 of the fallback's time at worst
                                     Ok(69)
                                 } else {
                                     // 4 inputs
-                                    // extern_mm: slowdown 1.298 expected, 1.733 at worst, 1.000 of the fallback's time at worst
+                                    // extern_mm: slowdown 1.019 expected, 1.048 at worst, 1.000 of the fallback's time at worst
                                     Ok(70)
                                 }
-                            } else if n <= 4672.0 {
-                                // 300 inputs
-                                // extern_mm: slowdown 1.002 expected, 1.089 at worst, 1.000 of the fallback's time at worst
-                                Ok(67)
-                            } else {
-                                // 34 inputs
-                                // extern_mm: slowdown 1.010 expected, 1.086 at worst, 1.000 of the fallback's time at worst
-                                Ok(68)
                             }
-                        }
-                    } else if n <= 16800.0 {
-                        let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
-                        if tiles_64x64 <= 177.0 {
-                            let m_times_n = needed(features::m_times_n(row), 13)?;
-                            if m_times_n <= 353440.0 {
-                                // 11 inputs
-                                // extern_mm: slowdown 1.029 expected, 1.131 at worst, 1.000 of the fallback's time at worst
-                                Ok(71)
+                        } else {
+                            let mat1_dtype = needed(row.mat1_dtype(), 7)?.known()?;
+                            if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
+                                if k <= 1944.0 {
+                                    // 5 inputs
+                                    // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(73)
+                                } else {
+                                    // 3 inputs
+                                    // extern_mm: slowdown 1.004 expected, 1.011 at worst, 1.000 of the fallback's time at worst
+                                    Ok(74)
+                                }
                             } else {
-                                // 6 inputs
-                                // extern_mm: slowdown 1.047 expected, 1.169 at worst, 1.000 of the fallback's time at worst
-                                Ok(72)
+                                let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
+                                if tiles_64x64 <= 41.0 {
+                                    // 14 inputs
+                                    // extern_mm: slowdown 1.044 expected, 1.119 at worst, 1.000 of the fallback's time at worst
+                                    Ok(71)
+                                } else {
+                                    // 41 inputs
+                                    // extern_mm: slowdown 1.013 expected, 1.249 at worst, 1.000 of the fallback's time at worst
+                                    Ok(72)
+                                }
                             }
-                        } else if k <= 27840.0 {
-                            // 34 inputs
-                            // extern_mm: slowdown 1.012 expected, 1.109 at worst, 1.000 of the fallback's time at worst
-                            Ok(73)
-                        } else {
-                            // 3 inputs
-                            // extern_mm: slowdown 1.047 expected, 1.059 at worst, 1.000 of the fallback's time at worst
-                            Ok(74)
-                        }
-                    } else if n <= 20480.0 {
-                        let m_times_k = needed(features::m_times_k(row), 12)?;
-                        if m_times_k <= 207488.0 {
-                            // 4 inputs
-                            // cublaslt_ALGO=66_TILE=27_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: slowdown 1.001 expected, 1.003 at worst, 1.003 of the fallback's time at worst; not allowed
-                            // extern_mm: slowdown 1.032 expected, 1.062 at worst, 1.000 of the fallback's time at worst
-                            Ok(75)
-                        } else {
-                            // 6 inputs
-                            // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=5_warps=8_STREAM-K=0_mma=tma: slowdown 1.000 expected, 1.000 at worst, 0.987 of the fallback's time at worst; not allowed
-                            // cublaslt_ALGO=66_TILE=27_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: slowdown 1.057 expected, 1.084 at worst, 1.039 of the fallback's time at worst; not allowed
-                            // extern_mm: slowdown 1.088 expected, 1.191 at worst, 1.000 of the fallback's time at worst
-                            Ok(76)
                         }
                     } else {
-                        let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
-                        if mat1_stride_0 <= 9536.0 {
-                            // 10 inputs
-                            // extern_mm: slowdown 1.005 expected, 1.056 at worst, 1.000 of the fallback's time at worst
-                            Ok(77)
+                        let tiles_32x32 = needed(features::tiles_32x32(row), 20)?;
+                        if tiles_32x32 <= 250.0 {
+                            if k <= 5056.0 {
+                                if m_times_n <= 56995.0 {
+                                    // 17 inputs
+                                    // extern_mm: slowdown 1.003 expected, 1.027 at worst, 1.000 of the fallback's time at worst
+                                    Ok(75)
+                                } else {
+                                    // 13 inputs
+                                    // extern_mm: slowdown 1.013 expected, 1.109 at worst, 1.000 of the fallback's time at worst
+                                    Ok(76)
+                                }
+                            } else {
+                                let n = number(row.n().float(), 2)?;
+                                if n <= 3424.0 {
+                                    // 207 inputs
+                                    // extern_mm: slowdown 1.002 expected, 1.384 at worst, 1.000 of the fallback's time at worst
+                                    Ok(77)
+                                } else {
+                                    // 24 inputs
+                                    // extern_mm: slowdown 1.006 expected, 1.066 at worst, 1.000 of the fallback's time at worst
+                                    Ok(78)
+                                }
+                            }
+                        } else if k <= 9984.0 {
+                            // 1 input
+                            // extern_mm: slowdown 1.067 expected, 1.067 at worst, 1.000 of the fallback's time at worst
+                            Ok(79)
                         } else {
-                            // 5 inputs
-                            // extern_mm: slowdown 1.028 expected, 1.054 at worst, 1.000 of the fallback's time at worst
-                            Ok(78)
+                            // 2 inputs
+                            // extern_mm: slowdown 1.060 expected, 1.123 at worst, 1.000 of the fallback's time at worst
+                            Ok(80)
+                        }
+                    }
+                } else {
+                    let k = number(row.k().float(), 1)?;
+                    if k <= 5056.0 {
+                        if k <= 940.0 {
+                            let tiles_128x64 = needed(features::tiles_128x64(row), 22)?;
+                            if tiles_128x64 <= 68.5 {
+                                // 9 inputs
+                                // extern_mm: slowdown 1.031 expected, 1.060 at worst, 1.000 of the fallback's time at worst
+                                Ok(81)
+                            } else {
+                                let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
+                                if tiles_64x64 <= 114.5 {
+                                    // 8 inputs
+                                    // extern_mm: slowdown 1.011 expected, 1.042 at worst, 1.000 of the fallback's time at worst
+                                    Ok(82)
+                                } else {
+                                    // 72 inputs
+                                    // extern_mm: slowdown 1.007 expected, 1.236 at worst, 1.000 of the fallback's time at worst
+                                    Ok(83)
+                                }
+                            }
+                        } else {
+                            let arith_intensity = needed(features::arith_intensity(row), 15)?;
+                            if arith_intensity <= 31.57581225821574 {
+                                // 32 inputs
+                                // extern_mm: slowdown 1.003 expected, 1.087 at worst, 1.000 of the fallback's time at worst
+                                Ok(84)
+                            } else {
+                                let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
+                                if mat1_stride_0 <= 3104.0 {
+                                    // 80 inputs
+                                    // extern_mm: slowdown 1.007 expected, 1.101 at worst, 1.000 of the fallback's time at worst
+                                    Ok(85)
+                                } else {
+                                    // 23 inputs
+                                    // extern_mm: slowdown 1.015 expected, 1.131 at worst, 1.000 of the fallback's time at worst
+                                    Ok(86)
+                                }
+                            }
+                        }
+                    } else {
+                        let n = number(row.n().float(), 2)?;
+                        if n <= 12128.0 {
+                            let using_tf32 = needed(row.using_tf32(), 11)?.known()?;
+                            if using_tf32 == context::UsingTf32::True {
+                                let m_times_k = needed(features::m_times_k(row), 12)?;
+                                if m_times_k <= 4932384.0 {
+                                    // 14 inputs
+                                    // extern_mm: slowdown 1.005 expected, 1.047 at worst, 1.000 of the fallback's time at worst
+                                    Ok(89)
+                                } else {
+                                    // 10 inputs
+                                    // extern_mm: slowdown 1.163 expected, 1.733 at worst, 1.000 of the fallback's time at worst
+                                    Ok(90)
+                                }
+                            } else if k_times_n <= 209258496.0 {
+                                // 153 inputs
+                                // extern_mm: slowdown 1.005 expected, 1.169 at worst, 1.000 of the fallback's time at worst
+                                Ok(87)
+                            } else {
+                                // 5 inputs
+                                // extern_mm: slowdown 1.068 expected, 1.109 at worst, 1.000 of the fallback's time at worst
+                                Ok(88)
+                            }
+                        } else {
+                            let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
+                            if tiles_64x64 <= 258.5 {
+                                let ctz_n = needed(features::ctz_n(row), 18)?;
+                                if ctz_n <= 6.5 {
+                                    // 9 inputs
+                                    // extern_mm: slowdown 1.007 expected, 1.048 at worst, 1.000 of the fallback's time at worst
+                                    Ok(91)
+                                } else {
+                                    // 8 inputs
+                                    // extern_mm: slowdown 1.019 expected, 1.045 at worst, 1.000 of the fallback's time at worst
+                                    Ok(92)
+                                }
+                            } else {
+                                let tiles_32x32 = needed(features::tiles_32x32(row), 20)?;
+                                if tiles_32x32 <= 1199.0 {
+                                    // 14 inputs
+                                    // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=5_warps=8_STREAM-K=0_mma=tma: slowdown 1.007 expected, 1.040 at worst, 1.040 of the fallback's time at worst; not allowed
+                                    // extern_mm: slowdown 1.055 expected, 1.191 at worst, 1.000 of the fallback's time at worst
+                                    Ok(93)
+                                } else {
+                                    // 4 inputs
+                                    // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(94)
+                                }
+                            }
                         }
                     }
                 }
@@ -504,71 +642,97 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
         }
     } else {
         let m_times_n = needed(features::m_times_n(row), 13)?;
-        if m_times_n <= 9236480.0 {
+        if m_times_n <= 11440896.0 {
             let using_tf32 = needed(row.using_tf32(), 11)?.known()?;
             if using_tf32 == context::UsingTf32::True {
-                let ctz_n = needed(features::ctz_n(row), 18)?;
-                if ctz_n <= 4.5 {
+                let k_times_n = needed(features::k_times_n(row), 14)?;
+                if k_times_n <= 679968.0 {
                     let m = number(row.m().float(), 0)?;
                     if m <= 8128.0 {
                         let k = number(row.k().float(), 1)?;
                         if k <= 276.0 {
-                            // 2 inputs
-                            // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: slowdown 1.005 expected, 1.009 at worst, 0.987 of the fallback's time at worst; not allowed
-                            // extern_mm: slowdown 1.023 expected, 1.024 at worst, 1.000 of the fallback's time at worst
-                            Ok(100)
+                            // 5 inputs
+                            // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: slowdown 1.003 expected, 1.009 at worst, 0.987 of the fallback's time at worst
+                            // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.019 expected, 1.044 at worst, 1.001 of the fallback's time at worst
+                            // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.026 expected, 1.044 at worst, 1.009 of the fallback's time at worst; not allowed
+                            // and 1 more
+                            Ok(115)
                         } else {
-                            // 16 inputs
-                            // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: slowdown 1.041 expected, 1.197 at worst, 1.002 of the fallback's time at worst
-                            // extern_mm: slowdown 1.117 expected, 1.698 at worst, 1.000 of the fallback's time at worst
-                            Ok(101)
+                            // 4 inputs
+                            // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: slowdown 1.004 expected, 1.009 at worst, 0.977 of the fallback's time at worst
+                            // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.012 expected, 1.024 at worst, 0.971 of the fallback's time at worst
+                            // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.016 expected, 1.025 at worst, 0.978 of the fallback's time at worst
+                            // and 1 more
+                            Ok(116)
                         }
                     } else {
                         let ctz_m = needed(features::ctz_m(row), 16)?;
                         if ctz_m <= 4.5 {
-                            // 2 inputs
-                            // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.009 expected, 1.017 at worst, 0.937 of the fallback's time at worst; not allowed
-                            // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.022 expected, 1.023 at worst, 0.947 of the fallback's time at worst; not allowed
-                            // extern_mm: slowdown 1.082 expected, 1.086 at worst, 1.000 of the fallback's time at worst
-                            Ok(102)
+                            // 3 inputs
+                            // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.006 expected, 1.017 at worst, 0.937 of the fallback's time at worst
+                            // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.014 expected, 1.023 at worst, 0.947 of the fallback's time at worst
+                            // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=2: slowdown 1.014 expected, 1.021 at worst, 0.948 of the fallback's time at worst
+                            // and 1 more
+                            Ok(117)
                         } else {
                             // 3 inputs
-                            // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.000 expected, 1.000 at worst, 0.946 of the fallback's time at worst
-                            // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.055 expected, 1.066 at worst, 0.999 of the fallback's time at worst; not allowed
-                            // extern_mm: slowdown 1.144 expected, 1.327 at worst, 1.000 of the fallback's time at worst
-                            Ok(103)
+                            // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.005 expected, 1.016 at worst, 0.996 of the fallback's time at worst; not allowed
+                            // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.022 expected, 1.043 at worst, 1.005 of the fallback's time at worst; not allowed
+                            // extern_mm: slowdown 1.038 expected, 1.066 at worst, 1.000 of the fallback's time at worst
+                            Ok(118)
                         }
                     }
-                } else {
-                    let m_times_k = needed(features::m_times_k(row), 12)?;
-                    if m_times_k <= 34603008.0 {
-                        let arith_intensity = needed(features::arith_intensity(row), 15)?;
-                        if arith_intensity <= 734.9911176183505 {
-                            if arith_intensity <= 110.43333437139921 {
-                                // 5 inputs
-                                // extern_mm: slowdown 1.041 expected, 1.077 at worst, 1.000 of the fallback's time at worst
-                                Ok(106)
-                            } else {
-                                let k = number(row.k().float(), 1)?;
-                                if k <= 10589.5 {
-                                    // 42 inputs
-                                    // extern_mm: slowdown 1.045 expected, 1.217 at worst, 1.000 of the fallback's time at worst
-                                    Ok(107)
-                                } else {
-                                    // 1 input
-                                    // extern_mm: slowdown 1.105 expected, 1.105 at worst, 1.000 of the fallback's time at worst
-                                    Ok(108)
-                                }
-                            }
-                        } else {
-                            // 2 inputs
-                            // extern_mm: slowdown 1.006 expected, 1.011 at worst, 1.000 of the fallback's time at worst
-                            Ok(105)
-                        }
+                } else if k_times_n <= 837824.0 {
+                    let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
+                    if mat1_stride_1 <= 244.0 {
+                        // 1 input
+                        // extern_mm: slowdown 1.087 expected, 1.087 at worst, 1.000 of the fallback's time at worst
+                        Ok(119)
                     } else {
                         // 2 inputs
-                        // extern_mm: slowdown 1.303 expected, 1.372 at worst, 1.000 of the fallback's time at worst
-                        Ok(104)
+                        // extern_mm: slowdown 1.010 expected, 1.019 at worst, 1.000 of the fallback's time at worst
+                        Ok(120)
+                    }
+                } else {
+                    let n = number(row.n().float(), 2)?;
+                    if n <= 1384.0 {
+                        if m_times_n <= 3750720.0 {
+                            if m_times_n <= 1748864.0 {
+                                // 3 inputs
+                                // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: slowdown 1.000 expected, 1.000 at worst, 0.996 of the fallback's time at worst
+                                // extern_mm: slowdown 1.013 expected, 1.022 at worst, 1.000 of the fallback's time at worst
+                                Ok(122)
+                            } else {
+                                // 5 inputs
+                                // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: slowdown 1.037 expected, 1.197 at worst, 0.822 of the fallback's time at worst
+                                // extern_mm: slowdown 1.355 expected, 1.698 at worst, 1.000 of the fallback's time at worst
+                                Ok(123)
+                            }
+                        } else {
+                            // 4 inputs
+                            // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.000 expected, 1.000 at worst, 0.946 of the fallback's time at worst
+                            // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown 1.045 expected, 1.066 at worst, 0.999 of the fallback's time at worst; not allowed
+                            // extern_mm: slowdown 1.153 expected, 1.327 at worst, 1.000 of the fallback's time at worst
+                            Ok(121)
+                        }
+                    } else {
+                        let k = number(row.k().float(), 1)?;
+                        if k <= 10464.0 {
+                            let m_times_k = needed(features::m_times_k(row), 12)?;
+                            if m_times_k <= 486816.0 {
+                                // 18 inputs
+                                // extern_mm: slowdown 1.041 expected, 1.150 at worst, 1.000 of the fallback's time at worst
+                                Ok(125)
+                            } else {
+                                // 22 inputs
+                                // extern_mm: slowdown 1.026 expected, 1.217 at worst, 1.000 of the fallback's time at worst
+                                Ok(126)
+                            }
+                        } else {
+                            // 5 inputs
+                            // extern_mm: slowdown 1.135 expected, 1.310 at worst, 1.000 of the fallback's time at worst
+                            Ok(124)
+                        }
                     }
                 }
             } else {
@@ -580,35 +744,35 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
                             let tiles_32x32 = needed(features::tiles_32x32(row), 20)?;
                             if tiles_32x32 <= 1552.0 {
-                                // 4 inputs
+                                // 3 inputs
                                 // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(83)
+                                Ok(99)
                             } else {
                                 // 5 inputs
                                 // extern_mm: slowdown 1.033 expected, 1.082 at worst, 1.000 of the fallback's time at worst
-                                Ok(84)
-                            }
-                        } else if tiles_16x64 <= 1604.0 {
-                            let k_times_n = needed(features::k_times_n(row), 14)?;
-                            if k_times_n <= 663552.0 {
-                                // 20 inputs
-                                // extern_mm: slowdown 1.002 expected, 1.023 at worst, 1.000 of the fallback's time at worst
-                                Ok(79)
-                            } else {
-                                // 54 inputs
-                                // extern_mm: slowdown 1.016 expected, 1.378 at worst, 1.000 of the fallback's time at worst
-                                Ok(80)
+                                Ok(100)
                             }
                         } else {
-                            let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
-                            if mat2_stride_0 <= 3194.5 {
-                                // 38 inputs
-                                // extern_mm: slowdown 1.013 expected, 1.168 at worst, 1.000 of the fallback's time at worst
-                                Ok(81)
+                            let tiles_32x32 = needed(features::tiles_32x32(row), 20)?;
+                            if tiles_32x32 <= 1835.0 {
+                                let k = number(row.k().float(), 1)?;
+                                if k <= 336.0 {
+                                    // 16 inputs
+                                    // extern_mm: slowdown 1.004 expected, 1.035 at worst, 1.000 of the fallback's time at worst
+                                    Ok(95)
+                                } else {
+                                    // 62 inputs
+                                    // extern_mm: slowdown 1.017 expected, 1.378 at worst, 1.000 of the fallback's time at worst
+                                    Ok(96)
+                                }
+                            } else if n <= 3968.0 {
+                                // 11 inputs
+                                // extern_mm: slowdown 1.015 expected, 1.159 at worst, 1.000 of the fallback's time at worst
+                                Ok(97)
                             } else {
-                                // 10 inputs
-                                // extern_mm: slowdown 1.017 expected, 1.083 at worst, 1.000 of the fallback's time at worst
-                                Ok(82)
+                                // 6 inputs
+                                // extern_mm: slowdown 1.035 expected, 1.083 at worst, 1.000 of the fallback's time at worst
+                                Ok(98)
                             }
                         }
                     } else {
@@ -617,89 +781,80 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             if k <= 564.0 {
                                 // 4 inputs
                                 // extern_mm: slowdown 1.022 expected, 1.048 at worst, 1.000 of the fallback's time at worst
-                                Ok(86)
+                                Ok(102)
                             } else {
                                 // 3 inputs
                                 // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(87)
+                                Ok(103)
                             }
                         } else {
                             // 5 inputs
                             // cublaslt_ALGO=66_TILE=21_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.004 expected, 1.022 at worst, 1.001 of the fallback's time at worst; not allowed
                             // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.046 expected, 1.074 at worst, 1.042 of the fallback's time at worst; not allowed
                             // extern_mm: slowdown 1.109 expected, 1.534 at worst, 1.000 of the fallback's time at worst
-                            Ok(85)
+                            Ok(101)
                         }
                     }
                 } else {
-                    let k_times_n = needed(features::k_times_n(row), 14)?;
-                    if k_times_n <= 1057564.5 {
-                        if m_times_n <= 3002880.0 {
-                            let ctz_m = needed(features::ctz_m(row), 16)?;
-                            if ctz_m <= 7.5 {
-                                let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
-                                if mat1_stride_0 <= 2784.0 {
-                                    // 39 inputs
-                                    // extern_mm: slowdown 1.005 expected, 1.139 at worst, 1.000 of the fallback's time at worst
-                                    Ok(89)
-                                } else {
-                                    // 4 inputs
-                                    // extern_mm: slowdown 1.010 expected, 1.040 at worst, 1.000 of the fallback's time at worst
-                                    Ok(90)
-                                }
-                            } else {
-                                // 3 inputs
-                                // extern_mm: slowdown 1.029 expected, 1.064 at worst, 1.000 of the fallback's time at worst
-                                Ok(88)
-                            }
-                        } else if tiles_128x128 <= 262.0 {
-                            if tiles_16x64 <= 3803.5 {
-                                // 14 inputs
-                                // extern_mm: slowdown 1.018 expected, 1.085 at worst, 1.000 of the fallback's time at worst
-                                Ok(92)
-                            } else {
-                                // 4 inputs
-                                // extern_mm: slowdown 1.047 expected, 1.112 at worst, 1.000 of the fallback's time at worst
-                                Ok(93)
-                            }
+                    let m = number(row.m().float(), 0)?;
+                    if m <= 65.5 {
+                        let k = number(row.k().float(), 1)?;
+                        if k <= 2204.0 {
+                            // 4 inputs
+                            // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(104)
+                        } else if k <= 12160.0 {
+                            // 4 inputs
+                            // extern_mm: slowdown 1.022 expected, 1.056 at worst, 1.000 of the fallback's time at worst
+                            Ok(105)
                         } else {
-                            // 38 inputs
-                            // extern_mm: slowdown 1.016 expected, 1.138 at worst, 1.000 of the fallback's time at worst
-                            Ok(91)
+                            // 3 inputs
+                            // extern_mm: slowdown 1.080 expected, 1.189 at worst, 1.000 of the fallback's time at worst
+                            Ok(106)
                         }
                     } else {
-                        let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
-                        if tiles_64x64 <= 487.5 {
-                            if m_times_n <= 1537715.0 {
-                                // 9 inputs
-                                // extern_mm: slowdown 1.009 expected, 1.025 at worst, 1.000 of the fallback's time at worst
-                                Ok(94)
-                            } else {
-                                let m_times_k = needed(features::m_times_k(row), 12)?;
-                                if m_times_k <= 607616.0 {
-                                    // 6 inputs
-                                    // extern_mm: slowdown 1.002 expected, 1.013 at worst, 1.000 of the fallback's time at worst
-                                    Ok(95)
+                        let k_times_n = needed(features::k_times_n(row), 14)?;
+                        if k_times_n <= 1057564.5 {
+                            if m_times_n <= 3002880.0 {
+                                let ctz_m = needed(features::ctz_m(row), 16)?;
+                                if ctz_m <= 7.5 {
+                                    // 43 inputs
+                                    // extern_mm: slowdown 1.006 expected, 1.139 at worst, 1.000 of the fallback's time at worst
+                                    Ok(107)
                                 } else {
-                                    // 5 inputs
-                                    // extern_mm: slowdown 1.110 expected, 1.189 at worst, 1.000 of the fallback's time at worst
-                                    Ok(96)
+                                    // 3 inputs
+                                    // extern_mm: slowdown 1.029 expected, 1.064 at worst, 1.000 of the fallback's time at worst
+                                    Ok(108)
                                 }
+                            } else if tiles_128x128 <= 262.0 {
+                                // 18 inputs
+                                // extern_mm: slowdown 1.025 expected, 1.112 at worst, 1.000 of the fallback's time at worst
+                                Ok(109)
+                            } else {
+                                // 48 inputs
+                                // extern_mm: slowdown 1.019 expected, 1.170 at worst, 1.000 of the fallback's time at worst
+                                Ok(110)
                             }
                         } else {
                             let ctz_m = needed(features::ctz_m(row), 16)?;
                             if ctz_m <= 7.5 {
-                                // 271 inputs
-                                // extern_mm: slowdown 1.011 expected, 1.396 at worst, 1.000 of the fallback's time at worst
-                                Ok(97)
+                                if tiles_16x64 <= 11398.0 {
+                                    // 292 inputs
+                                    // extern_mm: slowdown 1.013 expected, 1.396 at worst, 1.000 of the fallback's time at worst
+                                    Ok(111)
+                                } else {
+                                    // 1 input
+                                    // extern_mm: slowdown 1.013 expected, 1.013 at worst, 1.000 of the fallback's time at worst
+                                    Ok(112)
+                                }
                             } else if m_times_n <= 3066646.5 {
                                 // 15 inputs
                                 // extern_mm: slowdown 1.012 expected, 1.063 at worst, 1.000 of the fallback's time at worst
-                                Ok(98)
+                                Ok(113)
                             } else {
-                                // 27 inputs
-                                // extern_mm: slowdown 1.015 expected, 1.107 at worst, 1.000 of the fallback's time at worst
-                                Ok(99)
+                                // 31 inputs
+                                // extern_mm: slowdown 1.014 expected, 1.107 at worst, 1.000 of the fallback's time at worst
+                                Ok(114)
                             }
                         }
                     }
@@ -716,203 +871,201 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         if n <= 7904.0 {
                             // 5 inputs
                             // extern_mm: slowdown 1.005 expected, 1.014 at worst, 1.000 of the fallback's time at worst
-                            Ok(135)
+                            Ok(153)
                         } else {
                             // 3 inputs
                             // extern_mm: slowdown 1.001 expected, 1.003 at worst, 1.000 of the fallback's time at worst
-                            Ok(136)
+                            Ok(154)
                         }
                     } else {
-                        // 5 inputs
-                        // extern_mm: slowdown 1.022 expected, 1.075 at worst, 1.000 of the fallback's time at worst
-                        Ok(134)
+                        // 4 inputs
+                        // extern_mm: slowdown 1.010 expected, 1.017 at worst, 1.000 of the fallback's time at worst
+                        Ok(152)
                     }
                 } else {
                     // 3 inputs
                     // extern_mm: slowdown 1.063 expected, 1.099 at worst, 1.000 of the fallback's time at worst
-                    Ok(133)
+                    Ok(151)
                 }
             } else {
-                let ctz_m = needed(features::ctz_m(row), 16)?;
-                if ctz_m <= 5.5 {
-                    let ctz_k = needed(features::ctz_k(row), 17)?;
-                    if ctz_k <= 3.5 {
-                        let ctz_n = needed(features::ctz_n(row), 18)?;
-                        if ctz_n <= 4.5 {
-                            let k = number(row.k().float(), 1)?;
-                            if k <= 1164.0 {
-                                if m_times_n <= 22637568.0 {
-                                    // 6 inputs
-                                    // extern_mm: slowdown 1.001 expected, 1.007 at worst, 1.000 of the fallback's time at worst
-                                    Ok(109)
-                                } else {
-                                    // 6 inputs
-                                    // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(110)
-                                }
-                            } else if m_times_n <= 19208672.0 {
+                let ctz_k = needed(features::ctz_k(row), 17)?;
+                if ctz_k <= 3.5 {
+                    if ctz_k <= 1.5 {
+                        let k = number(row.k().float(), 1)?;
+                        if k <= 1164.0 {
+                            let n = number(row.n().float(), 2)?;
+                            if n <= 21622.0 {
                                 // 4 inputs
-                                // type=cuda_BLOCK-M=256_BLOCK-N=128_BLOCK-K=64_stages=4_warps=8_SPLIT-K=1_mma=wgmma: slowdown 1.008 expected, 1.034 at worst, 0.925 of the fallback's time at worst; not allowed
-                                // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_SPLIT-K=1_mma=wgmma: slowdown 1.037 expected, 1.077 at worst, 0.954 of the fallback's time at worst; not allowed
-                                // extern_mm: slowdown 1.140 expected, 1.260 at worst, 1.000 of the fallback's time at worst
-                                Ok(111)
+                                // extern_mm: slowdown 1.002 expected, 1.007 at worst, 1.000 of the fallback's time at worst
+                                Ok(127)
                             } else {
-                                // 3 inputs
-                                // type=cuda_BLOCK-M=256_BLOCK-N=128_BLOCK-K=64_stages=4_warps=8_SPLIT-K=1_mma=wgmma: slowdown 1.000 expected, 1.001 at worst, 0.924 of the fallback's time at worst; not allowed
-                                // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_SPLIT-K=1_mma=wgmma: slowdown 1.015 expected, 1.035 at worst, 0.923 of the fallback's time at worst; not allowed
-                                // extern_mm: slowdown 1.170 expected, 1.275 at worst, 1.000 of the fallback's time at worst
-                                Ok(112)
+                                // 5 inputs
+                                // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(128)
+                            }
+                        } else if m_times_n <= 19208672.0 {
+                            // 3 inputs
+                            // type=cuda_BLOCK-M=256_BLOCK-N=128_BLOCK-K=64_stages=4_warps=8_SPLIT-K=1_mma=wgmma: slowdown 1.011 expected, 1.034 at worst, 0.925 of the fallback's time at worst; not allowed
+                            // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown unknown expected, unknown at worst; not allowed
+                            // extern_mm: slowdown 1.156 expected, 1.260 at worst, 1.000 of the fallback's time at worst
+                            Ok(129)
+                        } else {
+                            // 3 inputs
+                            // type=cuda_BLOCK-M=256_BLOCK-N=128_BLOCK-K=64_stages=4_warps=8_SPLIT-K=1_mma=wgmma: slowdown 1.000 expected, 1.001 at worst, 0.924 of the fallback's time at worst; not allowed
+                            // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_SPLIT-K=1_mma=wgmma: slowdown 1.015 expected, 1.035 at worst, 0.923 of the fallback's time at worst; not allowed
+                            // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5: slowdown unknown expected, unknown at worst; not allowed
+                            // and 2 more
+                            Ok(130)
+                        }
+                    } else {
+                        let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
+                        if mat2_stride_0 <= 1152.5 {
+                            let arith_intensity = needed(features::arith_intensity(row), 15)?;
+                            if arith_intensity <= 370.39439434279507 {
+                                if m_times_n <= 39310336.0 {
+                                    // 16 inputs
+                                    // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.007 expected, 1.041 at worst, 1.041 of the fallback's time at worst
+                                    // extern_mm: slowdown 1.048 expected, 1.192 at worst, 1.000 of the fallback's time at worst
+                                    Ok(131)
+                                } else {
+                                    // 8 inputs
+                                    // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.010 expected, 1.033 at worst, 1.012 of the fallback's time at worst; not allowed
+                                    // extern_mm: slowdown 1.015 expected, 1.037 at worst, 1.000 of the fallback's time at worst
+                                    Ok(132)
+                                }
+                            } else if m_times_n <= 50717856.0 {
+                                // 13 inputs
+                                // extern_mm: slowdown 1.004 expected, 1.038 at worst, 1.000 of the fallback's time at worst
+                                Ok(133)
+                            } else {
+                                // 4 inputs
+                                // extern_mm: slowdown 1.048 expected, 1.074 at worst, 1.000 of the fallback's time at worst
+                                Ok(134)
                             }
                         } else {
                             let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
-                            if mat1_stride_0 <= 584.0 {
-                                let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
-                                if mat2_stride_0 <= 5216.5 {
-                                    // 21 inputs
-                                    // extern_mm: slowdown 1.021 expected, 1.125 at worst, 1.000 of the fallback's time at worst
-                                    Ok(113)
+                            if mat1_stride_0 <= 800.0 {
+                                let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
+                                if mat1_stride_1 <= 2752.0 {
+                                    // 13 inputs
+                                    // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.003 expected, 1.035 at worst, 1.008 of the fallback's time at worst
+                                    // extern_mm: slowdown 1.061 expected, 1.127 at worst, 1.000 of the fallback's time at worst
+                                    Ok(135)
                                 } else {
-                                    // 7 inputs
-                                    // extern_mm: slowdown 1.036 expected, 1.083 at worst, 1.000 of the fallback's time at worst
-                                    Ok(114)
+                                    // 11 inputs
+                                    // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.044 expected, 1.088 at worst, 1.036 of the fallback's time at worst
+                                    // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.011 expected, 1.074 at worst, 0.952 of the fallback's time at worst
+                                    // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.033 expected, 1.095 at worst, 0.970 of the fallback's time at worst
+                                    // and 2 more
+                                    Ok(136)
                                 }
                             } else {
-                                let m = number(row.m().float(), 0)?;
-                                if m <= 4190.0 {
-                                    // 11 inputs
-                                    // extern_mm: slowdown 1.000 expected, 1.001 at worst, 1.000 of the fallback's time at worst
-                                    Ok(115)
+                                let n = number(row.n().float(), 2)?;
+                                if n <= 8160.0 {
+                                    // 3 inputs
+                                    // extern_mm: slowdown 1.021 expected, 1.023 at worst, 1.000 of the fallback's time at worst
+                                    Ok(137)
                                 } else {
                                     // 5 inputs
-                                    // extern_mm: slowdown 1.005 expected, 1.023 at worst, 1.000 of the fallback's time at worst
-                                    Ok(116)
+                                    // extern_mm: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(138)
+                                }
+                            }
+                        }
+                    }
+                } else {
+                    let k = number(row.k().float(), 1)?;
+                    if k <= 1032.0 {
+                        let m_times_k = needed(features::m_times_k(row), 12)?;
+                        if m_times_k <= 586264.0 {
+                            let n = number(row.n().float(), 2)?;
+                            if n <= 17824.0 {
+                                let m = number(row.m().float(), 0)?;
+                                if m <= 1008.0 {
+                                    // 3 inputs
+                                    // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.000 expected, 1.000 at worst, 0.959 of the fallback's time at worst
+                                    // extern_mm: slowdown 1.080 expected, 1.113 at worst, 1.000 of the fallback's time at worst
+                                    Ok(140)
+                                } else {
+                                    // 4 inputs
+                                    // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.000 expected, 1.000 at worst, 0.934 of the fallback's time at worst
+                                    // extern_mm: slowdown 1.097 expected, 1.167 at worst, 1.000 of the fallback's time at worst
+                                    Ok(141)
+                                }
+                            } else {
+                                // 3 inputs
+                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.020 expected, 1.034 at worst, 0.959 of the fallback's time at worst
+                                // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.008 expected, 1.024 at worst, 0.936 of the fallback's time at worst
+                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.027 expected, 1.034 at worst, 0.964 of the fallback's time at worst; not allowed
+                                // and 1 more
+                                Ok(139)
+                            }
+                        } else {
+                            let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
+                            if mat2_stride_0 <= 3520.0 {
+                                if k <= 344.0 {
+                                    // 16 inputs
+                                    // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.000 expected, 1.000 at worst, 0.949 of the fallback's time at worst
+                                    // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.062 expected, 1.108 at worst, 1.016 of the fallback's time at worst
+                                    // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.073 expected, 1.114 at worst, 1.023 of the fallback's time at worst
+                                    // and 1 more
+                                    Ok(142)
+                                } else {
+                                    // 18 inputs
+                                    // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.008 expected, 1.046 at worst, 0.973 of the fallback's time at worst
+                                    // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.028 expected, 1.108 at worst, 1.017 of the fallback's time at worst
+                                    // cublaslt_ALGO=66_TILE=197_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.037 expected, 1.118 at worst, 1.046 of the fallback's time at worst; not allowed
+                                    // and 2 more
+                                    Ok(143)
+                                }
+                            } else {
+                                let n = number(row.n().float(), 2)?;
+                                if n <= 6944.0 {
+                                    // 8 inputs
+                                    // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.002 expected, 1.012 at worst, 0.966 of the fallback's time at worst
+                                    // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.029 expected, 1.088 at worst, 1.019 of the fallback's time at worst
+                                    // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.039 expected, 1.088 at worst, 0.993 of the fallback's time at worst
+                                    // and 1 more
+                                    Ok(144)
+                                } else {
+                                    // 15 inputs
+                                    // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.003 expected, 1.028 at worst, 0.994 of the fallback's time at worst
+                                    // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.023 expected, 1.062 at worst, 1.015 of the fallback's time at worst
+                                    // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.025 expected, 1.075 at worst, 1.026 of the fallback's time at worst
+                                    // and 1 more
+                                    Ok(145)
                                 }
                             }
                         }
                     } else if m_times_n <= 20505794.5 {
-                        let ctz_n = needed(features::ctz_n(row), 18)?;
-                        if ctz_n <= 3.5 {
-                            // 8 inputs
-                            // extern_mm: slowdown 1.026 expected, 1.143 at worst, 1.000 of the fallback's time at worst
-                            Ok(117)
-                        } else {
-                            let k = number(row.k().float(), 1)?;
-                            if k <= 736.0 {
-                                // 11 inputs
-                                // extern_mm: slowdown 1.076 expected, 1.113 at worst, 1.000 of the fallback's time at worst
-                                Ok(118)
+                        let arith_intensity = needed(features::arith_intensity(row), 15)?;
+                        if arith_intensity <= 1067.5697709701583 {
+                            let ctz_m = needed(features::ctz_m(row), 16)?;
+                            if ctz_m <= 6.5 {
+                                // 15 inputs
+                                // extern_mm: slowdown 1.017 expected, 1.105 at worst, 1.000 of the fallback's time at worst
+                                Ok(147)
                             } else {
-                                // 16 inputs
-                                // extern_mm: slowdown 1.013 expected, 1.105 at worst, 1.000 of the fallback's time at worst
-                                Ok(119)
+                                // 4 inputs
+                                // extern_mm: slowdown 1.018 expected, 1.071 at worst, 1.000 of the fallback's time at worst
+                                Ok(148)
                             }
+                        } else {
+                            // 6 inputs
+                            // extern_mm: slowdown 1.011 expected, 1.035 at worst, 1.000 of the fallback's time at worst
+                            Ok(146)
                         }
                     } else {
-                        let m_times_k = needed(features::m_times_k(row), 12)?;
-                        if m_times_k <= 687616.0 {
+                        let n = number(row.n().float(), 2)?;
+                        if n <= 15168.0 {
                             // 4 inputs
-                            // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.008 expected, 1.034 at worst, 0.958 of the fallback's time at worst
-                            // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.043 expected, 1.124 at worst, 0.974 of the fallback's time at worst
-                            // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.067 expected, 1.168 at worst, 1.001 of the fallback's time at worst; not allowed
-                            // and 1 more
-                            Ok(120)
+                            // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.004 expected, 1.012 at worst, 0.964 of the fallback's time at worst; not allowed
+                            // extern_mm: slowdown 1.065 expected, 1.091 at worst, 1.000 of the fallback's time at worst
+                            Ok(149)
                         } else {
-                            let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
-                            if mat1_stride_0 <= 344.0 {
-                                // 13 inputs
-                                // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.007 expected, 1.046 at worst, 1.037 of the fallback's time at worst
-                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.060 expected, 1.095 at worst, 1.048 of the fallback's time at worst
-                                // extern_mm: slowdown 1.093 expected, 1.220 at worst, 1.000 of the fallback's time at worst
-                                Ok(121)
-                            } else {
-                                // 11 inputs
-                                // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.004 expected, 1.028 at worst, 0.958 of the fallback's time at worst
-                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.019 expected, 1.108 at worst, 0.996 of the fallback's time at worst
-                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.030 expected, 1.056 at worst, 1.011 of the fallback's time at worst
-                                // and 1 more
-                                Ok(122)
-                            }
-                        }
-                    }
-                } else if m_times_n <= 15894528.0 {
-                    let m_times_k = needed(features::m_times_k(row), 12)?;
-                    if m_times_k <= 1817400.0 {
-                        // 10 inputs
-                        // extern_mm: slowdown 1.079 expected, 1.202 at worst, 1.000 of the fallback's time at worst
-                        Ok(123)
-                    } else {
-                        // 18 inputs
-                        // extern_mm: slowdown 1.017 expected, 1.170 at worst, 1.000 of the fallback's time at worst
-                        Ok(124)
-                    }
-                } else {
-                    let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
-                    if mat2_stride_0 <= 2976.0 {
-                        let ctz_k = needed(features::ctz_k(row), 17)?;
-                        if ctz_k <= 3.5 {
-                            let n = number(row.n().float(), 2)?;
-                            if n <= 9280.0 {
-                                // 6 inputs
-                                // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.001 expected, 1.006 at worst, 1.006 of the fallback's time at worst
-                                // extern_mm: slowdown 1.083 expected, 1.192 at worst, 1.000 of the fallback's time at worst
-                                Ok(125)
-                            } else {
-                                // 7 inputs
-                                // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.005 expected, 1.019 at worst, 1.009 of the fallback's time at worst
-                                // cublaslt_ALGO=66_TILE=24_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=7_INNER=0_CLUSTER=5: slowdown 1.017 expected, 1.069 at worst, 0.999 of the fallback's time at worst; not allowed
-                                // cublaslt_ALGO=66_TILE=23_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=4_INNER=0_CLUSTER=3: slowdown 1.021 expected, 1.074 at worst, 1.001 of the fallback's time at worst; not allowed
-                                // and 1 more
-                                Ok(126)
-                            }
-                        } else {
-                            let arith_intensity = needed(features::arith_intensity(row), 15)?;
-                            if arith_intensity <= 517.9159293973133 {
-                                // 14 inputs
-                                // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.007 expected, 1.039 at worst, 0.940 of the fallback's time at worst
-                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.038 expected, 1.100 at worst, 1.002 of the fallback's time at worst
-                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.045 expected, 1.108 at worst, 1.017 of the fallback's time at worst
-                                // and 1 more
-                                Ok(127)
-                            } else {
-                                // 3 inputs
-                                // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.015 expected, 1.034 at worst, 0.965 of the fallback's time at worst
-                                // extern_mm: slowdown 1.071 expected, 1.072 at worst, 1.000 of the fallback's time at worst
-                                Ok(128)
-                            }
-                        }
-                    } else {
-                        let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
-                        if mat1_stride_1 <= 2496.0 {
-                            let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
-                            if mat1_stride_0 <= 996.0 {
-                                // 10 inputs
-                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.002 expected, 1.018 at worst, 0.962 of the fallback's time at worst
-                                // extern_mm: slowdown 1.097 expected, 1.163 at worst, 1.000 of the fallback's time at worst
-                                Ok(129)
-                            } else {
-                                // 3 inputs
-                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.010 expected, 1.024 at worst, 0.984 of the fallback's time at worst
-                                // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.022 expected, 1.057 at worst, 1.038 of the fallback's time at worst; not allowed
-                                // extern_mm: slowdown 1.029 expected, 1.048 at worst, 1.000 of the fallback's time at worst
-                                Ok(130)
-                            }
-                        } else {
-                            let n = number(row.n().float(), 2)?;
-                            if n <= 5408.0 {
-                                // 5 inputs
-                                // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.018 expected, 1.058 at worst, 1.022 of the fallback's time at worst
-                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.006 expected, 1.032 at worst, 0.966 of the fallback's time at worst
-                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.055 expected, 1.078 at worst, 1.027 of the fallback's time at worst
-                                // and 1 more
-                                Ok(131)
-                            } else {
-                                // 18 inputs
-                                // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: slowdown 1.005 expected, 1.033 at worst, 0.994 of the fallback's time at worst
-                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: slowdown 1.030 expected, 1.088 at worst, 1.036 of the fallback's time at worst
-                                // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5: slowdown 1.032 expected, 1.095 at worst, 1.019 of the fallback's time at worst
-                                // and 1 more
-                                Ok(132)
-                            }
+                            // 3 inputs
+                            // extern_mm: slowdown 1.028 expected, 1.048 at worst, 1.000 of the fallback's time at worst
+                            Ok(150)
                         }
                     }
                 }

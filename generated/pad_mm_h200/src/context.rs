@@ -70,6 +70,8 @@ pub(crate) trait Row {
     fn n_padded_length(&self) -> Self::Whole;
     /// `mat1_align_size`
     fn mat1_align_size(&self) -> Self::Whole;
+    /// `mat1_dtype`; `None` is undefined
+    fn mat1_dtype(&self) -> Option<Mat1Dtype>;
     /// `prepadded_mat1`; `None` is undefined
     fn prepadded_mat1(&self) -> Option<PrepaddedMat1>;
     /// `prepadded_mat2`; `None` is undefined
@@ -137,6 +139,11 @@ impl Row for Context {
     }
 
     #[inline]
+    fn mat1_dtype(&self) -> Option<Mat1Dtype> {
+        Some(self.mat1_dtype)
+    }
+
+    #[inline]
     fn prepadded_mat1(&self) -> Option<PrepaddedMat1> {
         Some(self.prepadded_mat1)
     }
@@ -185,6 +192,15 @@ impl Mat1Dtype {
             Self::TorchFloat16 => Some("torch.float16"),
             Self::TorchFloat32 => Some("torch.float32"),
             Self::Other => None,
+        }
+    }
+
+    /// The category, where training saw it.
+    #[inline]
+    pub(crate) fn known(self) -> Result<Self, Unsure> {
+        match self {
+            Self::Other => Err(Unsure::UnknownCategory(12)),
+            known => Ok(known),
         }
     }
 }

@@ -71,6 +71,12 @@ pub(crate) fn num_dims_needs_padding(row: &impl Row) -> Option<f64> {
     defined(((if ne(row.m_padded_length().float(), 0.0)? { 1.0 } else { 0.0 }) + (if ne(row.k_padded_length().float(), 0.0)? { 1.0 } else { 0.0 })) + (if ne(row.n_padded_length().float(), 0.0)? { 1.0 } else { 0.0 }))
 }
 
+/// `m_multiple_2`: `m % 2 == 0`
+#[inline]
+pub(crate) fn m_multiple_2(row: &impl Row) -> Option<bool> {
+    eq(row.m().low_bits(1), 0.0)
+}
+
 /// `k_multiple_2`: `k % 2 == 0`
 #[inline]
 pub(crate) fn k_multiple_2(row: &impl Row) -> Option<bool> {
@@ -89,6 +95,12 @@ pub(crate) fn ctz_k(row: &impl Row) -> Option<f64> {
     defined(min(row.k().trailing_zeros(), 16.0))
 }
 
+/// `ctz(n)`: `min(ctz(n), 16)`
+#[inline]
+pub(crate) fn ctz_n(row: &impl Row) -> Option<f64> {
+    defined(min(row.n().trailing_zeros(), 16.0))
+}
+
 /// `min(ctz(m),ctz(k))`: `min(ctz(m), ctz(k), 16)`
 #[inline]
 pub(crate) fn min_ctz_m_ctz_k(row: &impl Row) -> Option<f64> {
@@ -99,6 +111,13 @@ pub(crate) fn min_ctz_m_ctz_k(row: &impl Row) -> Option<f64> {
 #[inline]
 pub(crate) fn min_ctz_k_ctz_n(row: &impl Row) -> Option<f64> {
     defined(min(min(row.k().trailing_zeros(), row.n().trailing_zeros()), 16.0))
+}
+
+/// `min(ctz(m),ctz(k),ctz(n))`: `min(ctz(m), ctz(k), ctz(n), 16)`
+#[rustfmt::skip]
+#[inline]
+pub(crate) fn min_ctz_m_ctz_k_ctz_n(row: &impl Row) -> Option<f64> {
+    defined(min(min(min(row.m().trailing_zeros(), row.k().trailing_zeros()), row.n().trailing_zeros()), 16.0))
 }
 
 /// `ctz(mat1_leading)`: `min(ctz(max(mat1_stride_0, mat1_stride_1)), 16)`

@@ -42,7 +42,7 @@ impl Leaf {
     }
 }
 
-pub(crate) static LEAVES: [Leaf; 159] = [
+pub(crate) static LEAVES: [Leaf; 183] = [
     // In the order of the tree.
     Leaf {
         // 4419 inputs
@@ -69,65 +69,72 @@ pub(crate) static LEAVES: [Leaf; 159] = [
         ranking: &RANKING_2,
     },
     Leaf {
-        // 119 inputs
-        // pad: slowdown 1.000 expected, 1.007 at worst, 1.007 of the fallback's time at worst
-        // orig: slowdown 2.015 expected, 3.931 at worst, 1.000 of the fallback's time at worst
+        // 178 inputs
+        // pad: slowdown 1.001 expected, 1.139 at worst, 1.139 of the fallback's time at worst
+        // orig: slowdown 1.900 expected, 3.931 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &RANKING_3,
     },
     Leaf {
-        // 18 inputs
-        // pad: slowdown 1.011 expected, 1.116 at worst, 1.116 of the fallback's time at worst
-        // orig: slowdown 1.777 expected, 2.973 at worst, 1.000 of the fallback's time at worst
+        // 17 inputs
+        // pad: slowdown 1.012 expected, 1.116 at worst, 1.116 of the fallback's time at worst
+        // orig: slowdown 1.778 expected, 2.973 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &RANKING_4,
     },
     Leaf {
-        // 153 inputs
+        // 125 inputs
         // pad: slowdown 1.000 expected, 1.000 at worst, 0.973 of the fallback's time at worst
-        // orig: slowdown 2.106 expected, 3.981 at worst, 1.000 of the fallback's time at worst
+        // orig: slowdown 2.121 expected, 3.981 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &RANKING_5,
     },
     Leaf {
-        // 16 inputs
-        // pad: slowdown 1.012 expected, 1.099 at worst, 1.099 of the fallback's time at worst
-        // orig: slowdown 1.244 expected, 1.931 at worst, 1.000 of the fallback's time at worst
+        // 48 inputs
+        // pad: slowdown 1.004 expected, 1.099 at worst, 1.099 of the fallback's time at worst
+        // orig: slowdown 1.396 expected, 2.175 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &RANKING_6,
     },
     Leaf {
-        // 67 inputs
-        // pad: slowdown 1.010 expected, 1.211 at worst, 1.211 of the fallback's time at worst
-        // orig: slowdown 1.405 expected, 2.200 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Pad),
+        // 5 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_7,
     },
     Leaf {
-        // 7 inputs
+        // 9 inputs
         // orig: slowdown 1.000 expected, 1.003 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_8,
     },
     Leaf {
-        // 33 inputs
-        // orig: slowdown 1.007 expected, 1.153 at worst, 1.000 of the fallback's time at worst
+        // 26 inputs
+        // orig: slowdown 1.000 expected, 1.008 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_9,
     },
     Leaf {
-        // 1 input
-        // orig: slowdown 1.647 expected, 1.647 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
+        // 3 inputs
+        // pad: slowdown 1.000 expected, 1.000 at worst, 0.913 of the fallback's time at worst
+        // orig: slowdown 1.276 expected, 1.647 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Pad),
         unsure: None,
         ranking: &RANKING_10,
+    },
+    Leaf {
+        // 3 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_11,
     },
     Leaf {
         // 230 inputs
@@ -135,7 +142,7 @@ pub(crate) static LEAVES: [Leaf; 159] = [
         // orig: slowdown 2.179 expected, 3.503 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
-        ranking: &RANKING_11,
+        ranking: &RANKING_12,
     },
     Leaf {
         // 1 input
@@ -143,7 +150,7 @@ pub(crate) static LEAVES: [Leaf; 159] = [
         // orig: slowdown 1.207 expected, 1.207 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
-        ranking: &RANKING_12,
+        ranking: &RANKING_13,
     },
     Leaf {
         // 33 inputs
@@ -151,14 +158,14 @@ pub(crate) static LEAVES: [Leaf; 159] = [
         // orig: slowdown 1.425 expected, 2.224 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
-        ranking: &RANKING_13,
+        ranking: &RANKING_14,
     },
     Leaf {
         // 5 inputs
         // orig: slowdown 1.020 expected, 1.106 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_14,
+        ranking: &RANKING_15,
     },
     Leaf {
         // 21 inputs
@@ -166,7 +173,7 @@ pub(crate) static LEAVES: [Leaf; 159] = [
         // orig: slowdown 1.322 expected, 1.732 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
-        ranking: &RANKING_15,
+        ranking: &RANKING_16,
     },
     Leaf {
         // 129 inputs
@@ -174,7 +181,7 @@ pub(crate) static LEAVES: [Leaf; 159] = [
         // orig: slowdown 1.522 expected, 2.182 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
-        ranking: &RANKING_16,
+        ranking: &RANKING_17,
     },
     Leaf {
         // 119 inputs
@@ -182,14 +189,14 @@ pub(crate) static LEAVES: [Leaf; 159] = [
         // orig: slowdown 1.249 expected, 2.113 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
-        ranking: &RANKING_17,
+        ranking: &RANKING_18,
     },
     Leaf {
         // 33 inputs
         // orig: slowdown 1.083 expected, 1.692 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_18,
+        ranking: &RANKING_19,
     },
     Leaf {
         // 36 inputs
@@ -197,7 +204,7 @@ pub(crate) static LEAVES: [Leaf; 159] = [
         // orig: slowdown 1.879 expected, 3.727 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
-        ranking: &RANKING_19,
+        ranking: &RANKING_20,
     },
     Leaf {
         // 953 inputs
@@ -205,7 +212,7 @@ pub(crate) static LEAVES: [Leaf; 159] = [
         // orig: slowdown 1.970 expected, 4.227 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
-        ranking: &RANKING_20,
+        ranking: &RANKING_21,
     },
     Leaf {
         // 125 inputs
@@ -213,7 +220,7 @@ pub(crate) static LEAVES: [Leaf; 159] = [
         // orig: slowdown 1.641 expected, 2.913 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
-        ranking: &RANKING_21,
+        ranking: &RANKING_22,
     },
     Leaf {
         // 11 inputs
@@ -221,219 +228,350 @@ pub(crate) static LEAVES: [Leaf; 159] = [
         // orig: slowdown 1.380 expected, 2.656 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
-        ranking: &RANKING_22,
-    },
-    Leaf {
-        // 4 inputs
-        // pad: slowdown 1.089 expected, 1.254 at worst, 1.254 of the fallback's time at worst
-        // orig: slowdown 1.373 expected, 2.141 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Pad),
-        unsure: None,
         ranking: &RANKING_23,
     },
     Leaf {
-        // 55 inputs
-        // pad: slowdown 1.000 expected, 1.000 at worst, 0.904 of the fallback's time at worst
-        // orig: slowdown 1.536 expected, 2.444 at worst, 1.000 of the fallback's time at worst
+        // 30 inputs
+        // pad: slowdown 1.001 expected, 1.025 at worst, 1.025 of the fallback's time at worst
+        // orig: slowdown 1.202 expected, 1.729 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &RANKING_24,
-    },
-    Leaf {
-        // 6 inputs
-        // pad: slowdown 1.005 expected, 1.027 at worst, 1.027 of the fallback's time at worst
-        // orig: slowdown 1.384 expected, 1.974 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &RANKING_25,
-    },
-    Leaf {
-        // 25 inputs
-        // pad: slowdown 1.001 expected, 1.025 at worst, 1.025 of the fallback's time at worst
-        // orig: slowdown 1.182 expected, 1.559 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &RANKING_26,
     },
     Leaf {
         // 4 inputs
         // orig: slowdown 1.084 expected, 1.212 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_27,
+        ranking: &RANKING_25,
     },
     Leaf {
-        // 12 inputs
+        // 13 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_28,
+        ranking: &RANKING_26,
     },
     Leaf {
         // 12 inputs
         // orig: slowdown 1.031 expected, 1.195 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
+        ranking: &RANKING_27,
+    },
+    Leaf {
+        // 6 inputs
+        // pad: slowdown 1.000 expected, 1.000 at worst, 0.882 of the fallback's time at worst
+        // orig: slowdown 1.285 expected, 1.594 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Pad),
+        unsure: None,
+        ranking: &RANKING_28,
+    },
+    Leaf {
+        // 3 inputs
+        // pad: slowdown 1.088 expected, 1.254 at worst, 1.254 of the fallback's time at worst
+        // orig: slowdown 1.086 expected, 1.282 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Pad),
+        unsure: None,
         ranking: &RANKING_29,
     },
     Leaf {
-        // 18 inputs
-        // orig: slowdown 1.085 expected, 1.287 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
+        // 45 inputs
+        // pad: slowdown 1.000 expected, 1.000 at worst, 0.828 of the fallback's time at worst
+        // orig: slowdown 1.646 expected, 2.444 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Pad),
         unsure: None,
         ranking: &RANKING_30,
     },
     Leaf {
-        // 6 inputs
-        // orig: slowdown 1.003 expected, 1.017 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
+        // 5 inputs
+        // pad: slowdown 1.000 expected, 1.000 at worst, 0.901 of the fallback's time at worst
+        // orig: slowdown 1.302 expected, 1.552 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Pad),
         unsure: None,
         ranking: &RANKING_31,
     },
     Leaf {
-        // 55 inputs
-        // orig: slowdown 1.013 expected, 1.335 at worst, 1.000 of the fallback's time at worst
+        // 21 inputs
+        // orig: slowdown 1.091 expected, 1.287 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_32,
     },
     Leaf {
-        // 124 inputs
-        // orig: slowdown 1.001 expected, 1.047 at worst, 1.000 of the fallback's time at worst
+        // 9 inputs
+        // orig: slowdown 1.002 expected, 1.017 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_33,
     },
     Leaf {
-        // 22 inputs
-        // pad: slowdown 1.006 expected, 1.071 at worst, 1.071 of the fallback's time at worst
-        // orig: slowdown 1.136 expected, 1.345 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Pad),
+        // 59 inputs
+        // orig: slowdown 1.013 expected, 1.335 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_34,
     },
     Leaf {
-        // 120 inputs
-        // orig: slowdown 1.029 expected, 1.869 at worst, 1.000 of the fallback's time at worst
+        // 133 inputs
+        // orig: slowdown 1.001 expected, 1.047 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_35,
     },
     Leaf {
-        // 133 inputs
-        // pad: slowdown 1.012 expected, 1.517 at worst, 1.517 of the fallback's time at worst
-        // orig: slowdown 1.434 expected, 2.020 at worst, 1.000 of the fallback's time at worst
+        // 23 inputs
+        // pad: slowdown 1.006 expected, 1.071 at worst, 1.071 of the fallback's time at worst
+        // orig: slowdown 1.137 expected, 1.345 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &RANKING_36,
     },
     Leaf {
-        // 8 inputs
-        // orig: slowdown 1.104 expected, 1.381 at worst, 1.000 of the fallback's time at worst
+        // 124 inputs
+        // orig: slowdown 1.038 expected, 1.869 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_37,
     },
     Leaf {
-        // 12 inputs
-        // orig: slowdown 1.016 expected, 1.066 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
+        // 143 inputs
+        // pad: slowdown 1.012 expected, 1.517 at worst, 1.517 of the fallback's time at worst
+        // orig: slowdown 1.453 expected, 2.020 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Pad),
         unsure: None,
         ranking: &RANKING_38,
     },
     Leaf {
-        // 9 inputs
-        // pad: slowdown 1.034 expected, 1.193 at worst, 1.193 of the fallback's time at worst
-        // orig: slowdown 1.180 expected, 1.546 at worst, 1.000 of the fallback's time at worst
+        // 8 inputs
+        // pad: slowdown 1.089 expected, 1.569 at worst, 1.569 of the fallback's time at worst
+        // orig: slowdown 1.104 expected, 1.381 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &RANKING_39,
     },
     Leaf {
-        // 191 inputs
-        // pad: slowdown 1.002 expected, 1.203 at worst, 1.203 of the fallback's time at worst
-        // orig: slowdown 1.552 expected, 2.195 at worst, 1.000 of the fallback's time at worst
+        // 5 inputs
+        // pad: slowdown 1.059 expected, 1.216 at worst, 1.216 of the fallback's time at worst
+        // orig: slowdown 1.021 expected, 1.059 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &RANKING_40,
     },
     Leaf {
-        // 13 inputs
-        // pad: slowdown 1.000 expected, 1.000 at worst, 0.986 of the fallback's time at worst
-        // orig: slowdown 1.256 expected, 1.561 at worst, 1.000 of the fallback's time at worst
+        // 6 inputs
+        // pad: slowdown 1.030 expected, 1.193 at worst, 1.193 of the fallback's time at worst
+        // orig: slowdown 1.215 expected, 1.546 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &RANKING_41,
     },
     Leaf {
-        // 13 inputs
-        // orig: slowdown 1.010 expected, 1.130 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
+        // 167 inputs
+        // pad: slowdown 1.001 expected, 1.203 at worst, 1.203 of the fallback's time at worst
+        // orig: slowdown 1.567 expected, 2.195 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Pad),
         unsure: None,
         ranking: &RANKING_42,
     },
     Leaf {
-        // 2 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
+        // 3 inputs
+        // pad: slowdown 1.000 expected, 1.000 at worst, 0.986 of the fallback's time at worst
+        // orig: slowdown 1.134 expected, 1.376 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Pad),
         unsure: None,
         ranking: &RANKING_43,
     },
     Leaf {
-        // 1 input
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
+        // 11 inputs
+        // pad: slowdown 1.000 expected, 1.000 at worst, 0.851 of the fallback's time at worst
+        // orig: slowdown 1.374 expected, 1.690 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Pad),
         unsure: None,
         ranking: &RANKING_44,
     },
     Leaf {
-        // 9 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
+        // 7 inputs
+        // pad: slowdown 1.009 expected, 1.041 at worst, 1.041 of the fallback's time at worst
+        // orig: slowdown 1.208 expected, 2.183 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Pad),
         unsure: None,
         ranking: &RANKING_45,
     },
     Leaf {
-        // 4 inputs
+        // 5 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_46,
     },
     Leaf {
-        // 119 inputs
-        // orig: slowdown 1.000 expected, 1.004 at worst, 1.000 of the fallback's time at worst
+        // 59 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_47,
     },
     Leaf {
-        // 6 inputs
+        // 7 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_48,
     },
     Leaf {
-        // 6 inputs
-        // orig: slowdown 1.050 expected, 1.257 at worst, 1.000 of the fallback's time at worst
+        // 11 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_49,
     },
     Leaf {
-        // 5 inputs
+        // 8 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_50,
     },
     Leaf {
+        // 23 inputs
+        // orig: slowdown 1.000 expected, 1.006 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_51,
+    },
+    Leaf {
+        // 2 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_52,
+    },
+    Leaf {
+        // 6 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_53,
+    },
+    Leaf {
+        // 11 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_54,
+    },
+    Leaf {
+        // 59 inputs
+        // orig: slowdown 1.004 expected, 1.257 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_55,
+    },
+    Leaf {
+        // 15 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_56,
+    },
+    Leaf {
+        // 25 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_57,
+    },
+    Leaf {
+        // 33 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_58,
+    },
+    Leaf {
+        // 25 inputs
+        // orig: slowdown 1.000 expected, 1.002 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_59,
+    },
+    Leaf {
+        // 9 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_60,
+    },
+    Leaf {
+        // 1 input
+        // orig: slowdown 1.067 expected, 1.067 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_61,
+    },
+    Leaf {
+        // 13 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_62,
+    },
+    Leaf {
+        // 3 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_63,
+    },
+    Leaf {
+        // 4 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_64,
+    },
+    Leaf {
+        // 4 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_65,
+    },
+    Leaf {
+        // 81 inputs
+        // orig: slowdown 1.000 expected, 1.004 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_66,
+    },
+    Leaf {
+        // 2 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_67,
+    },
+    Leaf {
+        // 2 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_68,
+    },
+    Leaf {
+        // 1 input
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_69,
+    },
+    Leaf {
         // 5 inputs
         // orig: slowdown 1.003 expected, 1.013 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_51,
+        ranking: &RANKING_70,
     },
     Leaf {
         // 4 inputs
@@ -441,7 +579,7 @@ pub(crate) static LEAVES: [Leaf; 159] = [
         // orig: slowdown 1.090 expected, 1.259 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
-        ranking: &RANKING_52,
+        ranking: &RANKING_71,
     },
     Leaf {
         // 3 inputs
@@ -449,7 +587,7 @@ pub(crate) static LEAVES: [Leaf; 159] = [
         // orig: slowdown 1.105 expected, 1.123 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
-        ranking: &RANKING_53,
+        ranking: &RANKING_72,
     },
     Leaf {
         // 3 inputs
@@ -457,131 +595,160 @@ pub(crate) static LEAVES: [Leaf; 159] = [
         // orig: slowdown 1.185 expected, 1.215 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
-        ranking: &RANKING_54,
+        ranking: &RANKING_73,
     },
     Leaf {
-        // 51 inputs
+        // 31 inputs
         // orig: slowdown 1.000 expected, 1.001 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_55,
+        ranking: &RANKING_74,
     },
     Leaf {
-        // 10 inputs
+        // 4 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_56,
+        ranking: &RANKING_75,
     },
     Leaf {
-        // 128 inputs
+        // 89 inputs
         // orig: slowdown 1.000 expected, 1.013 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_57,
+        ranking: &RANKING_76,
     },
     Leaf {
-        // 705 inputs
+        // 536 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_58,
+        ranking: &RANKING_77,
+    },
+    Leaf {
+        // 7 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_78,
+    },
+    Leaf {
+        // 1 input
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_79,
+    },
+    Leaf {
+        // 39 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_80,
     },
     Leaf {
         // 11 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_59,
+        ranking: &RANKING_81,
     },
     Leaf {
-        // 5 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // 10 inputs
+        // orig: slowdown 1.000 expected, 1.001 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_60,
-    },
-    Leaf {
-        // 49 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_61,
+        ranking: &RANKING_82,
     },
     Leaf {
         // 3 inputs
-        // pad: slowdown 1.003 expected, 1.008 at worst, 1.008 of the fallback's time at worst
-        // orig: slowdown 1.015 expected, 1.024 at worst, 1.000 of the fallback's time at worst
+        // pad: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // orig: slowdown 1.003 expected, 1.009 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
-        ranking: &RANKING_62,
+        ranking: &RANKING_83,
     },
     Leaf {
-        // 38 inputs
-        // orig: slowdown 1.000 expected, 1.003 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_63,
-    },
-    Leaf {
-        // 26 inputs
-        // pad: slowdown 1.000 expected, 1.003 at worst, 1.003 of the fallback's time at worst
-        // orig: slowdown 1.001 expected, 1.011 at worst, 1.000 of the fallback's time at worst
+        // 4 inputs
+        // pad: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // orig: slowdown 1.005 expected, 1.008 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
-        ranking: &RANKING_64,
+        ranking: &RANKING_84,
     },
     Leaf {
-        // 5 inputs
+        // 4 inputs
+        // pad: slowdown 1.000 expected, 1.002 at worst, 1.002 of the fallback's time at worst
+        // orig: slowdown 1.011 expected, 1.022 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Pad),
+        unsure: None,
+        ranking: &RANKING_85,
+    },
+    Leaf {
+        // 4 inputs
+        // pad: slowdown 1.000 expected, 1.000 at worst, 0.991 of the fallback's time at worst
+        // orig: slowdown 1.019 expected, 1.029 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Pad),
+        unsure: None,
+        ranking: &RANKING_86,
+    },
+    Leaf {
+        // 4 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_65,
+        ranking: &RANKING_87,
+    },
+    Leaf {
+        // 31 inputs
+        // orig: slowdown 1.000 expected, 1.003 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_88,
+    },
+    Leaf {
+        // 21 inputs
+        // pad: slowdown 1.000 expected, 1.001 at worst, 1.001 of the fallback's time at worst
+        // orig: slowdown 1.001 expected, 1.005 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Pad),
+        unsure: None,
+        ranking: &RANKING_89,
+    },
+    Leaf {
+        // 3 inputs
+        // pad: slowdown 1.000 expected, 1.000 at worst, 0.996 of the fallback's time at worst
+        // orig: slowdown 1.007 expected, 1.011 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Pad),
+        unsure: None,
+        ranking: &RANKING_90,
+    },
+    Leaf {
+        // 7 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_91,
     },
     Leaf {
         // 15 inputs
         // orig: slowdown 1.000 expected, 1.001 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_66,
+        ranking: &RANKING_92,
     },
     Leaf {
-        // 11 inputs
-        // pad: slowdown 1.000 expected, 1.002 at worst, 1.002 of the fallback's time at worst
-        // orig: slowdown 1.000 expected, 1.002 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &RANKING_67,
-    },
-    Leaf {
-        // 3 inputs
-        // pad: slowdown 1.000 expected, 1.000 at worst, 0.993 of the fallback's time at worst
-        // orig: slowdown 1.008 expected, 1.009 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &RANKING_68,
-    },
-    Leaf {
-        // 6 inputs
-        // pad: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-        // orig: slowdown 1.011 expected, 1.029 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &RANKING_69,
-    },
-    Leaf {
-        // 3 inputs
-        // orig: slowdown 1.001 expected, 1.004 at worst, 1.000 of the fallback's time at worst
+        // 4 inputs
+        // orig: slowdown 1.008 expected, 1.027 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_70,
+        ranking: &RANKING_93,
     },
     Leaf {
         // 3 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_71,
+        ranking: &RANKING_94,
     },
     Leaf {
         // 4 inputs
@@ -589,7 +756,7 @@ pub(crate) static LEAVES: [Leaf; 159] = [
         // orig: slowdown 1.012 expected, 1.028 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
-        ranking: &RANKING_72,
+        ranking: &RANKING_95,
     },
     Leaf {
         // 4 inputs
@@ -597,43 +764,43 @@ pub(crate) static LEAVES: [Leaf; 159] = [
         // orig: slowdown 1.043 expected, 1.073 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
-        ranking: &RANKING_73,
+        ranking: &RANKING_96,
     },
     Leaf {
-        // 75 inputs
+        // 68 inputs
         // orig: slowdown 1.000 expected, 1.004 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_74,
+        ranking: &RANKING_97,
     },
     Leaf {
-        // 6 inputs
-        // orig: slowdown 1.006 expected, 1.034 at worst, 1.000 of the fallback's time at worst
+        // 5 inputs
+        // orig: slowdown 1.007 expected, 1.034 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_75,
+        ranking: &RANKING_98,
     },
     Leaf {
         // 21 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_76,
+        ranking: &RANKING_99,
     },
     Leaf {
-        // 63 inputs
+        // 61 inputs
         // orig: slowdown 1.004 expected, 1.122 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_77,
+        ranking: &RANKING_100,
     },
     Leaf {
-        // 4 inputs
-        // pad: slowdown 1.013 expected, 1.045 at worst, 1.045 of the fallback's time at worst
-        // orig: slowdown 1.007 expected, 1.028 at worst, 1.000 of the fallback's time at worst
+        // 3 inputs
+        // pad: slowdown 1.017 expected, 1.045 at worst, 1.045 of the fallback's time at worst
+        // orig: slowdown 1.009 expected, 1.028 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
-        ranking: &RANKING_78,
+        ranking: &RANKING_101,
     },
     Leaf {
         // 13 inputs
@@ -641,77 +808,77 @@ pub(crate) static LEAVES: [Leaf; 159] = [
         // orig: slowdown 1.030 expected, 1.054 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
-        ranking: &RANKING_79,
+        ranking: &RANKING_102,
     },
     Leaf {
         // 21 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_80,
+        ranking: &RANKING_103,
     },
     Leaf {
-        // 4 inputs
+        // 3 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_81,
+        ranking: &RANKING_104,
+    },
+    Leaf {
+        // 15 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_105,
+    },
+    Leaf {
+        // 8 inputs
+        // orig: slowdown 1.000 expected, 1.002 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_106,
+    },
+    Leaf {
+        // 9 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_107,
     },
     Leaf {
         // 18 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_82,
+        ranking: &RANKING_108,
     },
     Leaf {
-        // 10 inputs
-        // orig: slowdown 1.000 expected, 1.002 at worst, 1.000 of the fallback's time at worst
+        // 31 inputs
+        // orig: slowdown 1.004 expected, 1.055 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_83,
+        ranking: &RANKING_109,
     },
     Leaf {
-        // 10 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_84,
-    },
-    Leaf {
-        // 19 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_85,
-    },
-    Leaf {
-        // 35 inputs
-        // orig: slowdown 1.003 expected, 1.055 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_86,
-    },
-    Leaf {
-        // 49 inputs
+        // 47 inputs
         // orig: slowdown 1.000 expected, 1.018 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_87,
+        ranking: &RANKING_110,
     },
     Leaf {
-        // 5 inputs
+        // 4 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_88,
+        ranking: &RANKING_111,
     },
     Leaf {
         // 11 inputs
         // orig: slowdown 1.014 expected, 1.050 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_89,
+        ranking: &RANKING_112,
     },
     Leaf {
         // 6 inputs
@@ -719,306 +886,146 @@ pub(crate) static LEAVES: [Leaf; 159] = [
         // orig: slowdown 1.026 expected, 1.056 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Pad),
         unsure: None,
-        ranking: &RANKING_90,
+        ranking: &RANKING_113,
     },
     Leaf {
         // 3 inputs
         // orig: slowdown 1.010 expected, 1.031 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_91,
+        ranking: &RANKING_114,
     },
     Leaf {
         // 8 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_92,
+        ranking: &RANKING_115,
     },
     Leaf {
-        // 15 inputs
+        // 13 inputs
         // orig: slowdown 1.000 expected, 1.005 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_93,
+        ranking: &RANKING_116,
     },
     Leaf {
         // 9 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_94,
+        ranking: &RANKING_117,
     },
     Leaf {
-        // 13 inputs
+        // 15 inputs
         // orig: slowdown 1.001 expected, 1.014 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_95,
-    },
-    Leaf {
-        // 3 inputs
-        // orig: slowdown 1.008 expected, 1.018 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_96,
-    },
-    Leaf {
-        // 3 inputs
-        // orig: slowdown 1.067 expected, 1.154 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_97,
-    },
-    Leaf {
-        // 8 inputs
-        // pad: slowdown 1.000 expected, 1.000 at worst, 0.993 of the fallback's time at worst
-        // orig: slowdown 1.036 expected, 1.061 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &RANKING_98,
-    },
-    Leaf {
-        // 4 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_99,
-    },
-    Leaf {
-        // 18 inputs
-        // orig: slowdown 1.001 expected, 1.018 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_100,
-    },
-    Leaf {
-        // 10 inputs
-        // orig: slowdown 1.007 expected, 1.039 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_101,
+        ranking: &RANKING_118,
     },
     Leaf {
         // 5 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // orig: slowdown 1.005 expected, 1.018 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_102,
-    },
-    Leaf {
-        // 71 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_103,
-    },
-    Leaf {
-        // 144 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_104,
+        ranking: &RANKING_119,
     },
     Leaf {
         // 4 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // orig: slowdown 1.050 expected, 1.154 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_105,
+        ranking: &RANKING_120,
     },
     Leaf {
-        // 24 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // 20 inputs
+        // orig: slowdown 1.000 expected, 1.007 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_106,
+        ranking: &RANKING_121,
     },
     Leaf {
         // 6 inputs
-        // orig: slowdown 1.006 expected, 1.027 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
+        // pad: slowdown 1.006 expected, 1.026 at worst, 1.026 of the fallback's time at worst
+        // orig: slowdown 1.024 expected, 1.061 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Pad),
         unsure: None,
-        ranking: &RANKING_107,
+        ranking: &RANKING_122,
     },
     Leaf {
-        // 7 inputs
-        // orig: slowdown 1.001 expected, 1.010 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
+        // 2 inputs
+        // pad: slowdown 1.004 expected, 1.005 at worst, 1.005 of the fallback's time at worst
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Pad),
         unsure: None,
-        ranking: &RANKING_108,
+        ranking: &RANKING_123,
+    },
+    Leaf {
+        // 5 inputs
+        // pad: slowdown 1.000 expected, 1.000 at worst, 0.969 of the fallback's time at worst
+        // orig: slowdown 1.040 expected, 1.056 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Pad),
+        unsure: None,
+        ranking: &RANKING_124,
     },
     Leaf {
         // 11 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
-        ranking: &RANKING_109,
-    },
-    Leaf {
-        // 3 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_110,
-    },
-    Leaf {
-        // 3 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_111,
-    },
-    Leaf {
-        // 7 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_112,
-    },
-    Leaf {
-        // 4 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_113,
-    },
-    Leaf {
-        // 13 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_114,
-    },
-    Leaf {
-        // 5 inputs
-        // orig: slowdown 1.000 expected, 1.001 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_115,
-    },
-    Leaf {
-        // 3 inputs
-        // pad: slowdown 1.000 expected, 1.000 at worst, 0.992 of the fallback's time at worst
-        // orig: slowdown 1.031 expected, 1.067 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &RANKING_116,
-    },
-    Leaf {
-        // 45 inputs
-        // orig: slowdown 1.001 expected, 1.031 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_117,
-    },
-    Leaf {
-        // 102 inputs
-        // orig: slowdown 1.000 expected, 1.022 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_118,
-    },
-    Leaf {
-        // 4 inputs
-        // orig: slowdown 1.037 expected, 1.081 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_119,
-    },
-    Leaf {
-        // 19 inputs
-        // orig: slowdown 1.002 expected, 1.034 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_120,
-    },
-    Leaf {
-        // 3 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_121,
-    },
-    Leaf {
-        // 3 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_122,
-    },
-    Leaf {
-        // 14 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_123,
-    },
-    Leaf {
-        // 6 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &RANKING_124,
-    },
-    Leaf {
-        // 3 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
-        unsure: None,
         ranking: &RANKING_125,
     },
     Leaf {
-        // 8 inputs
+        // 137 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_126,
     },
     Leaf {
-        // 36 inputs
+        // 3 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_127,
     },
     Leaf {
-        // 3 inputs
+        // 74 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_128,
     },
     Leaf {
-        // 27 inputs
+        // 5 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_129,
     },
     Leaf {
-        // 10 inputs
+        // 24 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_130,
     },
     Leaf {
-        // 65 inputs
-        // orig: slowdown 1.007 expected, 1.048 at worst, 1.000 of the fallback's time at worst
+        // 6 inputs
+        // orig: slowdown 1.006 expected, 1.027 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_131,
     },
     Leaf {
         // 7 inputs
-        // orig: slowdown 1.017 expected, 1.072 at worst, 1.000 of the fallback's time at worst
+        // orig: slowdown 1.001 expected, 1.010 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_132,
     },
     Leaf {
-        // 139 inputs
+        // 11 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
@@ -1032,56 +1039,57 @@ pub(crate) static LEAVES: [Leaf; 159] = [
         ranking: &RANKING_134,
     },
     Leaf {
-        // 340 inputs
+        // 3 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_135,
     },
     Leaf {
-        // 21 inputs
+        // 7 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_136,
     },
     Leaf {
-        // 17 inputs
+        // 4 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_137,
     },
     Leaf {
-        // 3 inputs
+        // 14 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_138,
     },
     Leaf {
-        // 29 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // 5 inputs
+        // orig: slowdown 1.000 expected, 1.001 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_139,
     },
     Leaf {
-        // 7 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-        best: Ok(Choice::Orig),
+        // 3 inputs
+        // pad: slowdown 1.000 expected, 1.000 at worst, 0.992 of the fallback's time at worst
+        // orig: slowdown 1.031 expected, 1.067 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Pad),
         unsure: None,
         ranking: &RANKING_140,
     },
     Leaf {
-        // 6 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // 43 inputs
+        // orig: slowdown 1.001 expected, 1.028 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_141,
     },
     Leaf {
-        // 3 inputs
+        // 20 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
@@ -1089,115 +1097,283 @@ pub(crate) static LEAVES: [Leaf; 159] = [
     },
     Leaf {
         // 3 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // orig: slowdown 1.004 expected, 1.013 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_143,
     },
     Leaf {
-        // 255 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // 4 inputs
+        // orig: slowdown 1.042 expected, 1.081 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_144,
     },
     Leaf {
-        // 5 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // 108 inputs
+        // orig: slowdown 1.000 expected, 1.022 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_145,
     },
     Leaf {
-        // 4 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // 15 inputs
+        // orig: slowdown 1.002 expected, 1.034 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_146,
     },
     Leaf {
-        // 7 inputs
+        // 3 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_147,
     },
     Leaf {
-        // 85 inputs
+        // 3 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_148,
     },
     Leaf {
-        // 5 inputs
+        // 12 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_149,
     },
     Leaf {
-        // 3 inputs
+        // 35 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_150,
     },
     Leaf {
-        // 3 inputs
+        // 13 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_151,
     },
     Leaf {
-        // 3 inputs
-        // orig: slowdown 1.036 expected, 1.054 at worst, 1.000 of the fallback's time at worst
+        // 8 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_152,
     },
     Leaf {
-        // 73 inputs
-        // orig: slowdown 1.001 expected, 1.021 at worst, 1.000 of the fallback's time at worst
+        // 24 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_153,
     },
     Leaf {
-        // 11 inputs
-        // orig: slowdown 1.015 expected, 1.064 at worst, 1.000 of the fallback's time at worst
+        // 3 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_154,
     },
     Leaf {
-        // 111 inputs
-        // orig: slowdown 1.001 expected, 1.048 at worst, 1.000 of the fallback's time at worst
+        // 66 inputs
+        // orig: slowdown 1.007 expected, 1.048 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_155,
     },
     Leaf {
-        // 61 inputs
-        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        // 7 inputs
+        // orig: slowdown 1.017 expected, 1.072 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_156,
     },
     Leaf {
-        // 27 inputs
+        // 3 inputs
         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_157,
     },
     Leaf {
-        // 3 inputs
-        // orig: slowdown 1.022 expected, 1.057 at worst, 1.000 of the fallback's time at worst
+        // 5 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &RANKING_158,
+    },
+    Leaf {
+        // 137 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_159,
+    },
+    Leaf {
+        // 340 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_160,
+    },
+    Leaf {
+        // 21 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_161,
+    },
+    Leaf {
+        // 14 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_162,
+    },
+    Leaf {
+        // 3 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_163,
+    },
+    Leaf {
+        // 29 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_164,
+    },
+    Leaf {
+        // 7 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_165,
+    },
+    Leaf {
+        // 6 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_166,
+    },
+    Leaf {
+        // 3 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_167,
+    },
+    Leaf {
+        // 3 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_168,
+    },
+    Leaf {
+        // 255 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_169,
+    },
+    Leaf {
+        // 5 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_170,
+    },
+    Leaf {
+        // 4 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_171,
+    },
+    Leaf {
+        // 7 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_172,
+    },
+    Leaf {
+        // 85 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_173,
+    },
+    Leaf {
+        // 5 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_174,
+    },
+    Leaf {
+        // 3 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_175,
+    },
+    Leaf {
+        // 3 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_176,
+    },
+    Leaf {
+        // 3 inputs
+        // orig: slowdown 1.043 expected, 1.064 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_177,
+    },
+    Leaf {
+        // 220 inputs
+        // orig: slowdown 1.001 expected, 1.048 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_178,
+    },
+    Leaf {
+        // 55 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_179,
+    },
+    Leaf {
+        // 5 inputs
+        // orig: slowdown 1.042 expected, 1.056 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_180,
+    },
+    Leaf {
+        // 3 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_181,
+    },
+    Leaf {
+        // 3 inputs
+        // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &RANKING_182,
     },
 ];
 
@@ -1209,267 +1385,265 @@ static RANKING_1: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)]
 static RANKING_2: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
 
 static RANKING_3: [(f64, Choice); 2] =
-    [(0.9957983193277311, Choice::Pad), (0.004201680672268907, Choice::Orig)];
+    [(0.9859550561797753, Choice::Pad), (0.014044943820224719, Choice::Orig)];
 
 static RANKING_4: [(f64, Choice); 2] =
-    [(0.8333333333333334, Choice::Pad), (0.16666666666666666, Choice::Orig)];
+    [(0.8235294117647058, Choice::Pad), (0.17647058823529413, Choice::Orig)];
 
 static RANKING_5: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
 
-static RANKING_6: [(f64, Choice); 2] = [(0.78125, Choice::Pad), (0.21875, Choice::Orig)];
+static RANKING_6: [(f64, Choice); 2] = [(0.9375, Choice::Pad), (0.0625, Choice::Orig)];
 
-static RANKING_7: [(f64, Choice); 2] =
-    [(0.9104477611940298, Choice::Pad), (0.08955223880597014, Choice::Orig)];
+static RANKING_7: [(f64, Choice); 1] = [(0.9, Choice::Orig)];
 
-static RANKING_8: [(f64, Choice); 1] = [(0.9285714285714286, Choice::Orig)];
+static RANKING_8: [(f64, Choice); 1] = [(0.8333333333333334, Choice::Orig)];
 
-static RANKING_9: [(f64, Choice); 1] = [(0.8484848484848485, Choice::Orig)];
+static RANKING_9: [(f64, Choice); 1] = [(0.9615384615384616, Choice::Orig)];
 
-static RANKING_10: [(f64, Choice); 1] = [(0.0, Choice::Orig)];
+static RANKING_10: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
 
-static RANKING_11: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
+static RANKING_11: [(f64, Choice); 1] = [(0.6666666666666666, Choice::Orig)];
 
 static RANKING_12: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
 
-static RANKING_13: [(f64, Choice); 2] =
+static RANKING_13: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
+
+static RANKING_14: [(f64, Choice); 2] =
     [(0.9393939393939394, Choice::Pad), (0.06060606060606061, Choice::Orig)];
 
-static RANKING_14: [(f64, Choice); 1] = [(0.8, Choice::Orig)];
-
-static RANKING_15: [(f64, Choice); 2] =
-    [(0.9523809523809523, Choice::Pad), (0.047619047619047616, Choice::Orig)];
+static RANKING_15: [(f64, Choice); 1] = [(0.8, Choice::Orig)];
 
 static RANKING_16: [(f64, Choice); 2] =
-    [(0.9844961240310077, Choice::Pad), (0.015503875968992248, Choice::Orig)];
+    [(0.9523809523809523, Choice::Pad), (0.047619047619047616, Choice::Orig)];
 
 static RANKING_17: [(f64, Choice); 2] =
+    [(0.9844961240310077, Choice::Pad), (0.015503875968992248, Choice::Orig)];
+
+static RANKING_18: [(f64, Choice); 2] =
     [(0.9117647058823529, Choice::Pad), (0.08823529411764706, Choice::Orig)];
 
-static RANKING_18: [(f64, Choice); 1] = [(0.4090909090909091, Choice::Orig)];
+static RANKING_19: [(f64, Choice); 1] = [(0.4090909090909091, Choice::Orig)];
 
-static RANKING_19: [(f64, Choice); 2] =
+static RANKING_20: [(f64, Choice); 2] =
     [(0.9722222222222222, Choice::Pad), (0.027777777777777776, Choice::Orig)];
-
-static RANKING_20: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
 
 static RANKING_21: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
 
-static RANKING_22: [(f64, Choice); 2] =
+static RANKING_22: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
+
+static RANKING_23: [(f64, Choice); 2] =
     [(0.8636363636363636, Choice::Pad), (0.13636363636363635, Choice::Orig)];
 
-static RANKING_23: [(f64, Choice); 2] = [(0.5, Choice::Pad), (0.5, Choice::Orig)];
+static RANKING_24: [(f64, Choice); 2] = [(0.95, Choice::Pad), (0.05, Choice::Orig)];
 
-static RANKING_24: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
+static RANKING_25: [(f64, Choice); 1] = [(0.5, Choice::Orig)];
 
-static RANKING_25: [(f64, Choice); 2] =
-    [(0.8333333333333334, Choice::Pad), (0.16666666666666666, Choice::Orig)];
+static RANKING_26: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_26: [(f64, Choice); 2] = [(0.94, Choice::Pad), (0.06, Choice::Orig)];
+static RANKING_27: [(f64, Choice); 1] = [(0.625, Choice::Orig)];
 
-static RANKING_27: [(f64, Choice); 1] = [(0.5, Choice::Orig)];
+static RANKING_28: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
 
-static RANKING_28: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_29: [(f64, Choice); 2] =
+    [(0.3333333333333333, Choice::Pad), (0.6666666666666666, Choice::Orig)];
 
-static RANKING_29: [(f64, Choice); 1] = [(0.625, Choice::Orig)];
+static RANKING_30: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
 
-static RANKING_30: [(f64, Choice); 1] = [(0.3888888888888889, Choice::Orig)];
+static RANKING_31: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
 
-static RANKING_31: [(f64, Choice); 1] = [(0.8333333333333334, Choice::Orig)];
+static RANKING_32: [(f64, Choice); 1] = [(0.38095238095238093, Choice::Orig)];
 
-static RANKING_32: [(f64, Choice); 1] = [(0.8363636363636363, Choice::Orig)];
+static RANKING_33: [(f64, Choice); 1] = [(0.8888888888888888, Choice::Orig)];
 
-static RANKING_33: [(f64, Choice); 1] = [(0.9838709677419355, Choice::Orig)];
+static RANKING_34: [(f64, Choice); 1] = [(0.8305084745762712, Choice::Orig)];
 
-static RANKING_34: [(f64, Choice); 2] =
-    [(0.8181818181818182, Choice::Pad), (0.18181818181818182, Choice::Orig)];
-
-static RANKING_35: [(f64, Choice); 1] = [(0.7958333333333333, Choice::Orig)];
+static RANKING_35: [(f64, Choice); 1] = [(0.9774436090225563, Choice::Orig)];
 
 static RANKING_36: [(f64, Choice); 2] =
-    [(0.9548872180451128, Choice::Pad), (0.045112781954887216, Choice::Orig)];
+    [(0.8260869565217391, Choice::Pad), (0.17391304347826086, Choice::Orig)];
 
-static RANKING_37: [(f64, Choice); 1] = [(0.375, Choice::Orig)];
+static RANKING_37: [(f64, Choice); 1] = [(0.7701612903225806, Choice::Orig)];
 
-static RANKING_38: [(f64, Choice); 1] = [(0.5833333333333334, Choice::Orig)];
+static RANKING_38: [(f64, Choice); 2] =
+    [(0.958041958041958, Choice::Pad), (0.04195804195804196, Choice::Orig)];
 
-static RANKING_39: [(f64, Choice); 2] =
-    [(0.6666666666666666, Choice::Pad), (0.3333333333333333, Choice::Orig)];
+static RANKING_39: [(f64, Choice); 2] = [(0.625, Choice::Pad), (0.375, Choice::Orig)];
 
-static RANKING_40: [(f64, Choice); 2] =
-    [(0.9738219895287958, Choice::Pad), (0.02617801047120419, Choice::Orig)];
+static RANKING_40: [(f64, Choice); 2] = [(0.6, Choice::Pad), (0.4, Choice::Orig)];
 
-static RANKING_41: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
+static RANKING_41: [(f64, Choice); 2] =
+    [(0.8333333333333334, Choice::Pad), (0.16666666666666666, Choice::Orig)];
 
-static RANKING_42: [(f64, Choice); 1] = [(0.8846153846153846, Choice::Orig)];
+static RANKING_42: [(f64, Choice); 2] =
+    [(0.9940119760479041, Choice::Pad), (0.005988023952095809, Choice::Orig)];
 
-static RANKING_43: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_43: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
 
-static RANKING_44: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_44: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
 
-static RANKING_45: [(f64, Choice); 1] = [(0.9444444444444444, Choice::Orig)];
+static RANKING_45: [(f64, Choice); 2] =
+    [(0.6428571428571429, Choice::Pad), (0.35714285714285715, Choice::Orig)];
 
 static RANKING_46: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_47: [(f64, Choice); 1] = [(0.9915966386554622, Choice::Orig)];
+static RANKING_47: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
 static RANKING_48: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_49: [(f64, Choice); 1] = [(0.75, Choice::Orig)];
+static RANKING_49: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
 static RANKING_50: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_51: [(f64, Choice); 1] = [(0.8, Choice::Orig)];
+static RANKING_51: [(f64, Choice); 1] = [(0.9782608695652174, Choice::Orig)];
 
-static RANKING_52: [(f64, Choice); 2] = [(0.75, Choice::Pad), (0.25, Choice::Orig)];
+static RANKING_52: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_53: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
+static RANKING_53: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_54: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
+static RANKING_54: [(f64, Choice); 1] = [(0.9545454545454546, Choice::Orig)];
 
-static RANKING_55: [(f64, Choice); 1] = [(0.9705882352941176, Choice::Orig)];
+static RANKING_55: [(f64, Choice); 1] = [(0.9830508474576272, Choice::Orig)];
 
 static RANKING_56: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_57: [(f64, Choice); 1] = [(0.9296875, Choice::Orig)];
+static RANKING_57: [(f64, Choice); 1] = [(0.98, Choice::Orig)];
 
-static RANKING_58: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_58: [(f64, Choice); 1] = [(0.9696969696969697, Choice::Orig)];
 
-static RANKING_59: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_59: [(f64, Choice); 1] = [(0.96, Choice::Orig)];
 
 static RANKING_60: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_61: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_61: [(f64, Choice); 1] = [(0.5, Choice::Orig)];
 
-static RANKING_62: [(f64, Choice); 2] =
-    [(0.6666666666666666, Choice::Pad), (0.3333333333333333, Choice::Orig)];
+static RANKING_62: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_63: [(f64, Choice); 1] = [(0.6578947368421053, Choice::Orig)];
+static RANKING_63: [(f64, Choice); 1] = [(0.8333333333333334, Choice::Orig)];
 
-static RANKING_64: [(f64, Choice); 2] =
-    [(0.5961538461538461, Choice::Pad), (0.40384615384615385, Choice::Orig)];
+static RANKING_64: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_65: [(f64, Choice); 1] = [(0.9, Choice::Orig)];
+static RANKING_65: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_66: [(f64, Choice); 1] = [(0.6666666666666666, Choice::Orig)];
+static RANKING_66: [(f64, Choice); 1] = [(0.9876543209876543, Choice::Orig)];
 
-static RANKING_67: [(f64, Choice); 2] =
-    [(0.36363636363636365, Choice::Pad), (0.6363636363636364, Choice::Orig)];
+static RANKING_67: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_68: [(f64, Choice); 2] =
-    [(0.8333333333333334, Choice::Pad), (0.16666666666666666, Choice::Orig)];
+static RANKING_68: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_69: [(f64, Choice); 2] =
-    [(0.9166666666666666, Choice::Pad), (0.08333333333333333, Choice::Orig)];
+static RANKING_69: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_70: [(f64, Choice); 1] = [(0.6666666666666666, Choice::Orig)];
+static RANKING_70: [(f64, Choice); 1] = [(0.8, Choice::Orig)];
 
-static RANKING_71: [(f64, Choice); 1] = [(0.8333333333333334, Choice::Orig)];
+static RANKING_71: [(f64, Choice); 2] = [(0.75, Choice::Pad), (0.25, Choice::Orig)];
 
-static RANKING_72: [(f64, Choice); 2] = [(0.75, Choice::Pad), (0.25, Choice::Orig)];
+static RANKING_72: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
 
 static RANKING_73: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
 
-static RANKING_74: [(f64, Choice); 1] = [(0.9733333333333334, Choice::Orig)];
+static RANKING_74: [(f64, Choice); 1] = [(0.967741935483871, Choice::Orig)];
 
-static RANKING_75: [(f64, Choice); 1] = [(0.5833333333333334, Choice::Orig)];
+static RANKING_75: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_76: [(f64, Choice); 1] = [(0.9761904761904762, Choice::Orig)];
+static RANKING_76: [(f64, Choice); 1] = [(0.9325842696629213, Choice::Orig)];
 
-static RANKING_77: [(f64, Choice); 1] = [(0.8253968253968254, Choice::Orig)];
+static RANKING_77: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_78: [(f64, Choice); 2] = [(0.25, Choice::Pad), (0.75, Choice::Orig)];
+static RANKING_78: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_79: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
+static RANKING_79: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
 static RANKING_80: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_81: [(f64, Choice); 1] = [(0.75, Choice::Orig)];
+static RANKING_81: [(f64, Choice); 1] = [(0.9090909090909091, Choice::Orig)];
 
-static RANKING_82: [(f64, Choice); 1] = [(0.9722222222222222, Choice::Orig)];
+static RANKING_82: [(f64, Choice); 1] = [(0.7, Choice::Orig)];
 
-static RANKING_83: [(f64, Choice); 1] = [(0.9, Choice::Orig)];
+static RANKING_83: [(f64, Choice); 2] = [(0.5, Choice::Pad), (0.5, Choice::Orig)];
 
-static RANKING_84: [(f64, Choice); 1] = [(0.9, Choice::Orig)];
+static RANKING_84: [(f64, Choice); 2] = [(0.875, Choice::Pad), (0.125, Choice::Orig)];
 
-static RANKING_85: [(f64, Choice); 1] = [(0.9473684210526315, Choice::Orig)];
+static RANKING_85: [(f64, Choice); 2] = [(0.625, Choice::Pad), (0.375, Choice::Orig)];
 
-static RANKING_86: [(f64, Choice); 1] = [(0.8857142857142857, Choice::Orig)];
+static RANKING_86: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
 
-static RANKING_87: [(f64, Choice); 1] = [(0.9693877551020408, Choice::Orig)];
+static RANKING_87: [(f64, Choice); 1] = [(0.875, Choice::Orig)];
 
-static RANKING_88: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_88: [(f64, Choice); 1] = [(0.6129032258064516, Choice::Orig)];
 
-static RANKING_89: [(f64, Choice); 1] = [(0.36363636363636365, Choice::Orig)];
+static RANKING_89: [(f64, Choice); 2] =
+    [(0.5952380952380952, Choice::Pad), (0.40476190476190477, Choice::Orig)];
 
 static RANKING_90: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
 
-static RANKING_91: [(f64, Choice); 1] = [(0.6666666666666666, Choice::Orig)];
+static RANKING_91: [(f64, Choice); 1] = [(0.9285714285714286, Choice::Orig)];
 
-static RANKING_92: [(f64, Choice); 1] = [(0.9375, Choice::Orig)];
+static RANKING_92: [(f64, Choice); 1] = [(0.6, Choice::Orig)];
 
-static RANKING_93: [(f64, Choice); 1] = [(0.8666666666666667, Choice::Orig)];
+static RANKING_93: [(f64, Choice); 1] = [(0.5, Choice::Orig)];
 
-static RANKING_94: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_94: [(f64, Choice); 1] = [(0.8333333333333334, Choice::Orig)];
 
-static RANKING_95: [(f64, Choice); 1] = [(0.9230769230769231, Choice::Orig)];
+static RANKING_95: [(f64, Choice); 2] = [(0.75, Choice::Pad), (0.25, Choice::Orig)];
 
-static RANKING_96: [(f64, Choice); 1] = [(0.3333333333333333, Choice::Orig)];
+static RANKING_96: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
 
-static RANKING_97: [(f64, Choice); 1] = [(0.0, Choice::Orig)];
+static RANKING_97: [(f64, Choice); 1] = [(0.9705882352941176, Choice::Orig)];
 
-static RANKING_98: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
+static RANKING_98: [(f64, Choice); 1] = [(0.6, Choice::Orig)];
 
-static RANKING_99: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_99: [(f64, Choice); 1] = [(0.9761904761904762, Choice::Orig)];
 
-static RANKING_100: [(f64, Choice); 1] = [(0.8333333333333334, Choice::Orig)];
+static RANKING_100: [(f64, Choice); 1] = [(0.8278688524590164, Choice::Orig)];
 
-static RANKING_101: [(f64, Choice); 1] = [(0.75, Choice::Orig)];
+static RANKING_101: [(f64, Choice); 2] =
+    [(0.3333333333333333, Choice::Pad), (0.6666666666666666, Choice::Orig)];
 
-static RANKING_102: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_102: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
 
 static RANKING_103: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_104: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_104: [(f64, Choice); 1] = [(0.6666666666666666, Choice::Orig)];
 
-static RANKING_105: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_105: [(f64, Choice); 1] = [(0.9666666666666667, Choice::Orig)];
 
-static RANKING_106: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_106: [(f64, Choice); 1] = [(0.875, Choice::Orig)];
 
-static RANKING_107: [(f64, Choice); 1] = [(0.6666666666666666, Choice::Orig)];
+static RANKING_107: [(f64, Choice); 1] = [(0.8888888888888888, Choice::Orig)];
 
-static RANKING_108: [(f64, Choice); 1] = [(0.8571428571428571, Choice::Orig)];
+static RANKING_108: [(f64, Choice); 1] = [(0.9444444444444444, Choice::Orig)];
 
-static RANKING_109: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_109: [(f64, Choice); 1] = [(0.8709677419354839, Choice::Orig)];
 
-static RANKING_110: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_110: [(f64, Choice); 1] = [(0.9680851063829787, Choice::Orig)];
 
 static RANKING_111: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_112: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_112: [(f64, Choice); 1] = [(0.36363636363636365, Choice::Orig)];
 
-static RANKING_113: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_113: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
 
-static RANKING_114: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_114: [(f64, Choice); 1] = [(0.6666666666666666, Choice::Orig)];
 
-static RANKING_115: [(f64, Choice); 1] = [(0.9, Choice::Orig)];
+static RANKING_115: [(f64, Choice); 1] = [(0.9375, Choice::Orig)];
 
-static RANKING_116: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
+static RANKING_116: [(f64, Choice); 1] = [(0.9230769230769231, Choice::Orig)];
 
-static RANKING_117: [(f64, Choice); 1] = [(0.9333333333333333, Choice::Orig)];
+static RANKING_117: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_118: [(f64, Choice); 1] = [(0.9901960784313726, Choice::Orig)];
+static RANKING_118: [(f64, Choice); 1] = [(0.9333333333333333, Choice::Orig)];
 
-static RANKING_119: [(f64, Choice); 1] = [(0.125, Choice::Orig)];
+static RANKING_119: [(f64, Choice); 1] = [(0.6, Choice::Orig)];
 
-static RANKING_120: [(f64, Choice); 1] = [(0.9473684210526315, Choice::Orig)];
+static RANKING_120: [(f64, Choice); 1] = [(0.125, Choice::Orig)];
 
-static RANKING_121: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_121: [(f64, Choice); 1] = [(0.85, Choice::Orig)];
 
-static RANKING_122: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_122: [(f64, Choice); 2] =
+    [(0.6666666666666666, Choice::Pad), (0.3333333333333333, Choice::Orig)];
 
-static RANKING_123: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_123: [(f64, Choice); 2] = [(0.0, Choice::Pad), (1.0, Choice::Orig)];
 
-static RANKING_124: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_124: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
 
 static RANKING_125: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
@@ -1483,9 +1657,9 @@ static RANKING_129: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
 static RANKING_130: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_131: [(f64, Choice); 1] = [(0.7153846153846154, Choice::Orig)];
+static RANKING_131: [(f64, Choice); 1] = [(0.6666666666666666, Choice::Orig)];
 
-static RANKING_132: [(f64, Choice); 1] = [(0.14285714285714285, Choice::Orig)];
+static RANKING_132: [(f64, Choice); 1] = [(0.8571428571428571, Choice::Orig)];
 
 static RANKING_133: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
@@ -1499,21 +1673,21 @@ static RANKING_137: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
 static RANKING_138: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_139: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_139: [(f64, Choice); 1] = [(0.9, Choice::Orig)];
 
-static RANKING_140: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_140: [(f64, Choice); 2] = [(1.0, Choice::Pad), (0.0, Choice::Orig)];
 
-static RANKING_141: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_141: [(f64, Choice); 1] = [(0.9534883720930233, Choice::Orig)];
 
 static RANKING_142: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_143: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_143: [(f64, Choice); 1] = [(0.8333333333333334, Choice::Orig)];
 
-static RANKING_144: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_144: [(f64, Choice); 1] = [(0.0, Choice::Orig)];
 
-static RANKING_145: [(f64, Choice); 1] = [(0.9, Choice::Orig)];
+static RANKING_145: [(f64, Choice); 1] = [(0.9907407407407407, Choice::Orig)];
 
-static RANKING_146: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_146: [(f64, Choice); 1] = [(0.9333333333333333, Choice::Orig)];
 
 static RANKING_147: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
@@ -1525,16 +1699,64 @@ static RANKING_150: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
 static RANKING_151: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_152: [(f64, Choice); 1] = [(0.3333333333333333, Choice::Orig)];
+static RANKING_152: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_153: [(f64, Choice); 1] = [(0.9178082191780822, Choice::Orig)];
+static RANKING_153: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_154: [(f64, Choice); 1] = [(0.7272727272727273, Choice::Orig)];
+static RANKING_154: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_155: [(f64, Choice); 1] = [(0.9504504504504504, Choice::Orig)];
+static RANKING_155: [(f64, Choice); 1] = [(0.7196969696969697, Choice::Orig)];
 
-static RANKING_156: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+static RANKING_156: [(f64, Choice); 1] = [(0.14285714285714285, Choice::Orig)];
 
 static RANKING_157: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
 
-static RANKING_158: [(f64, Choice); 1] = [(0.3333333333333333, Choice::Orig)];
+static RANKING_158: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+
+static RANKING_159: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+
+static RANKING_160: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+
+static RANKING_161: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+
+static RANKING_162: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+
+static RANKING_163: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+
+static RANKING_164: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+
+static RANKING_165: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+
+static RANKING_166: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+
+static RANKING_167: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+
+static RANKING_168: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+
+static RANKING_169: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+
+static RANKING_170: [(f64, Choice); 1] = [(0.9, Choice::Orig)];
+
+static RANKING_171: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+
+static RANKING_172: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+
+static RANKING_173: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+
+static RANKING_174: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+
+static RANKING_175: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+
+static RANKING_176: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+
+static RANKING_177: [(f64, Choice); 1] = [(0.16666666666666666, Choice::Orig)];
+
+static RANKING_178: [(f64, Choice); 1] = [(0.9454545454545454, Choice::Orig)];
+
+static RANKING_179: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+
+static RANKING_180: [(f64, Choice); 1] = [(0.2, Choice::Orig)];
+
+static RANKING_181: [(f64, Choice); 1] = [(1.0, Choice::Orig)];
+
+static RANKING_182: [(f64, Choice); 1] = [(1.0, Choice::Orig)];

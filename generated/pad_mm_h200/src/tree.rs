@@ -18,63 +18,93 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
     let using_tf32 = needed(row.using_tf32(), 16)?.known()?;
     if using_tf32 == context::UsingTf32::False {
         let copied_over_m_times_k_times_n = needed(features::copied_over_m_times_k_times_n(row), 54)?;
-        if copied_over_m_times_k_times_n <= 0.0002574788382641723 {
-            if copied_over_m_times_k_times_n <= 7.62939453125e-6 {
+        if copied_over_m_times_k_times_n <= 0.00024423670248199493 {
+            if copied_over_m_times_k_times_n <= 2.0190662997321043e-5 {
                 let k_padded_length = number(row.k_padded_length().float(), 8)?;
                 if k_padded_length <= 1.5 {
-                    let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
-                    if mat2_stride_1 <= 987.5 {
-                        let k_times_n = needed(features::k_times_n(row), 19)?;
-                        if k_times_n <= 1117600.0 {
-                            // 3 inputs
-                            // pad: slowdown 1.003 expected, 1.008 at worst, 1.008 of the fallback's time at worst
-                            // orig: slowdown 1.015 expected, 1.024 at worst, 1.000 of the fallback's time at worst
-                            Ok(62)
-                        } else {
-                            let min_ctz_k_ctz_n = needed(features::min_ctz_k_ctz_n(row), 48)?;
-                            if min_ctz_k_ctz_n <= 1.5 {
-                                if k_times_n <= 16033968.0 {
-                                    // 38 inputs
-                                    // orig: slowdown 1.000 expected, 1.003 at worst, 1.000 of the fallback's time at worst
-                                    Ok(63)
-                                } else {
-                                    // 26 inputs
-                                    // pad: slowdown 1.000 expected, 1.003 at worst, 1.003 of the fallback's time at worst
-                                    // orig: slowdown 1.001 expected, 1.011 at worst, 1.000 of the fallback's time at worst
-                                    Ok(64)
-                                }
+                    let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
+                    if mat2_stride_0 <= 1072.5 {
+                        let ctz_k = needed(features::ctz_k(row), 44)?;
+                        if ctz_k <= 9.0 {
+                            let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
+                            if mat2_stride_1 <= 1269.5 {
+                                // 11 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(81)
                             } else {
-                                let m_times_k = needed(features::m_times_k(row), 17)?;
-                                if m_times_k <= 6472075.5 {
-                                    // 5 inputs
-                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(65)
-                                } else {
-                                    // 15 inputs
+                                let m = number(row.m().float(), 0)?;
+                                if m <= 7410.5 {
+                                    // 10 inputs
                                     // orig: slowdown 1.000 expected, 1.001 at worst, 1.000 of the fallback's time at worst
-                                    Ok(66)
+                                    Ok(82)
+                                } else {
+                                    // 3 inputs
+                                    // pad: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    // orig: slowdown 1.003 expected, 1.009 at worst, 1.000 of the fallback's time at worst
+                                    Ok(83)
+                                }
+                            }
+                        } else {
+                            let m_times_k = needed(features::m_times_k(row), 17)?;
+                            if m_times_k <= 7126361.0 {
+                                // 4 inputs
+                                // pad: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                // orig: slowdown 1.005 expected, 1.008 at worst, 1.000 of the fallback's time at worst
+                                Ok(84)
+                            } else {
+                                let ctz_n = needed(features::ctz_n(row), 45)?;
+                                if ctz_n <= 8.0 {
+                                    // 4 inputs
+                                    // pad: slowdown 1.000 expected, 1.002 at worst, 1.002 of the fallback's time at worst
+                                    // orig: slowdown 1.011 expected, 1.022 at worst, 1.000 of the fallback's time at worst
+                                    Ok(85)
+                                } else {
+                                    // 4 inputs
+                                    // pad: slowdown 1.000 expected, 1.000 at worst, 0.991 of the fallback's time at worst
+                                    // orig: slowdown 1.019 expected, 1.029 at worst, 1.000 of the fallback's time at worst
+                                    Ok(86)
                                 }
                             }
                         }
                     } else {
-                        let ctz_k = needed(features::ctz_k(row), 44)?;
-                        if ctz_k <= 9.0 {
-                            // 11 inputs
-                            // pad: slowdown 1.000 expected, 1.002 at worst, 1.002 of the fallback's time at worst
-                            // orig: slowdown 1.000 expected, 1.002 at worst, 1.000 of the fallback's time at worst
-                            Ok(67)
-                        } else {
-                            let n = number(row.n().float(), 2)?;
-                            if n <= 1207.0 {
-                                // 3 inputs
-                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.993 of the fallback's time at worst
-                                // orig: slowdown 1.008 expected, 1.009 at worst, 1.000 of the fallback's time at worst
-                                Ok(68)
+                        let min_ctz_k_ctz_n = needed(features::min_ctz_k_ctz_n(row), 48)?;
+                        if min_ctz_k_ctz_n <= 1.5 {
+                            let k_times_n = needed(features::k_times_n(row), 19)?;
+                            if k_times_n <= 16033968.0 {
+                                let arith_intensity = needed(features::arith_intensity(row), 22)?;
+                                if arith_intensity <= 515.0725809796438 {
+                                    // 4 inputs
+                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(87)
+                                } else {
+                                    // 31 inputs
+                                    // orig: slowdown 1.000 expected, 1.003 at worst, 1.000 of the fallback's time at worst
+                                    Ok(88)
+                                }
                             } else {
-                                // 6 inputs
-                                // pad: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                // orig: slowdown 1.011 expected, 1.029 at worst, 1.000 of the fallback's time at worst
-                                Ok(69)
+                                let m = number(row.m().float(), 0)?;
+                                if m <= 7096.5 {
+                                    // 21 inputs
+                                    // pad: slowdown 1.000 expected, 1.001 at worst, 1.001 of the fallback's time at worst
+                                    // orig: slowdown 1.001 expected, 1.005 at worst, 1.000 of the fallback's time at worst
+                                    Ok(89)
+                                } else {
+                                    // 3 inputs
+                                    // pad: slowdown 1.000 expected, 1.000 at worst, 0.996 of the fallback's time at worst
+                                    // orig: slowdown 1.007 expected, 1.011 at worst, 1.000 of the fallback's time at worst
+                                    Ok(90)
+                                }
+                            }
+                        } else {
+                            let m_times_k = needed(features::m_times_k(row), 17)?;
+                            if m_times_k <= 6472075.5 {
+                                // 7 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(91)
+                            } else {
+                                // 15 inputs
+                                // orig: slowdown 1.000 expected, 1.001 at worst, 1.000 of the fallback's time at worst
+                                Ok(92)
                             }
                         }
                     }
@@ -83,13 +113,13 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     if k_times_n <= 5729565.0 {
                         let k_over_m_times_n = needed(features::k_over_m_times_n(row), 20)?;
                         if k_over_m_times_n <= 0.00047996882271006196 {
-                            // 3 inputs
-                            // orig: slowdown 1.001 expected, 1.004 at worst, 1.000 of the fallback's time at worst
-                            Ok(70)
+                            // 4 inputs
+                            // orig: slowdown 1.008 expected, 1.027 at worst, 1.000 of the fallback's time at worst
+                            Ok(93)
                         } else {
                             // 3 inputs
                             // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                            Ok(71)
+                            Ok(94)
                         }
                     } else {
                         let m = number(row.m().float(), 0)?;
@@ -97,12 +127,12 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             // 4 inputs
                             // pad: slowdown 1.001 expected, 1.005 at worst, 1.005 of the fallback's time at worst
                             // orig: slowdown 1.012 expected, 1.028 at worst, 1.000 of the fallback's time at worst
-                            Ok(72)
+                            Ok(95)
                         } else {
                             // 4 inputs
                             // pad: slowdown 1.000 expected, 1.000 at worst, 0.988 of the fallback's time at worst
                             // orig: slowdown 1.043 expected, 1.073 at worst, 1.000 of the fallback's time at worst
-                            Ok(73)
+                            Ok(96)
                         }
                     }
                 }
@@ -117,24 +147,24 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             if mat2_stride_1 <= 1259.0 {
                                 let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
                                 if mat1_stride_1 <= 1575.5 {
-                                    // 35 inputs
-                                    // orig: slowdown 1.003 expected, 1.055 at worst, 1.000 of the fallback's time at worst
-                                    Ok(86)
+                                    // 31 inputs
+                                    // orig: slowdown 1.004 expected, 1.055 at worst, 1.000 of the fallback's time at worst
+                                    Ok(109)
                                 } else {
-                                    // 49 inputs
+                                    // 47 inputs
                                     // orig: slowdown 1.000 expected, 1.018 at worst, 1.000 of the fallback's time at worst
-                                    Ok(87)
+                                    Ok(110)
                                 }
                             } else {
                                 let k_multiple_8 = needed(features::k_multiple_8(row), 33)?;
                                 if k_multiple_8 {
                                     // 11 inputs
                                     // orig: slowdown 1.014 expected, 1.050 at worst, 1.000 of the fallback's time at worst
-                                    Ok(89)
+                                    Ok(112)
                                 } else {
-                                    // 5 inputs
+                                    // 4 inputs
                                     // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(88)
+                                    Ok(111)
                                 }
                             }
                         } else {
@@ -145,73 +175,78 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                     // 6 inputs
                                     // pad: slowdown 1.000 expected, 1.000 at worst, 0.990 of the fallback's time at worst
                                     // orig: slowdown 1.026 expected, 1.056 at worst, 1.000 of the fallback's time at worst
-                                    Ok(90)
+                                    Ok(113)
                                 } else {
                                     // 3 inputs
                                     // orig: slowdown 1.010 expected, 1.031 at worst, 1.000 of the fallback's time at worst
-                                    Ok(91)
+                                    Ok(114)
                                 }
                             } else {
                                 let arith_intensity = needed(features::arith_intensity(row), 22)?;
                                 if arith_intensity <= 708.3170643194971 {
                                     // 8 inputs
                                     // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(92)
+                                    Ok(115)
                                 } else {
-                                    // 15 inputs
+                                    // 13 inputs
                                     // orig: slowdown 1.000 expected, 1.005 at worst, 1.000 of the fallback's time at worst
-                                    Ok(93)
+                                    Ok(116)
                                 }
                             }
                         }
                     } else {
                         let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
-                        if mat2_stride_0 <= 406.0 {
+                        if mat2_stride_0 <= 1109.5 {
                             let k_over_m_times_n = needed(features::k_over_m_times_n(row), 20)?;
                             if k_over_m_times_n <= 0.00030117769678202977 {
                                 if k_over_m_times_n <= 8.577641530922019e-5 {
                                     // 9 inputs
                                     // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(94)
+                                    Ok(117)
                                 } else {
-                                    // 13 inputs
+                                    // 15 inputs
                                     // orig: slowdown 1.001 expected, 1.014 at worst, 1.000 of the fallback's time at worst
-                                    Ok(95)
+                                    Ok(118)
                                 }
                             } else {
                                 let m = number(row.m().float(), 0)?;
                                 if m <= 6861.5 {
-                                    // 3 inputs
-                                    // orig: slowdown 1.008 expected, 1.018 at worst, 1.000 of the fallback's time at worst
-                                    Ok(96)
+                                    // 5 inputs
+                                    // orig: slowdown 1.005 expected, 1.018 at worst, 1.000 of the fallback's time at worst
+                                    Ok(119)
                                 } else {
-                                    // 3 inputs
-                                    // orig: slowdown 1.067 expected, 1.154 at worst, 1.000 of the fallback's time at worst
-                                    Ok(97)
+                                    // 4 inputs
+                                    // orig: slowdown 1.050 expected, 1.154 at worst, 1.000 of the fallback's time at worst
+                                    Ok(120)
                                 }
-                            }
-                        } else if copied_over_m_times_k_times_n <= 0.0001126121465706798 {
-                            let n_padded_length = number(row.n_padded_length().float(), 9)?;
-                            if n_padded_length <= 1.5 {
-                                // 8 inputs
-                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.993 of the fallback's time at worst
-                                // orig: slowdown 1.036 expected, 1.061 at worst, 1.000 of the fallback's time at worst
-                                Ok(98)
-                            } else {
-                                // 4 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(99)
                             }
                         } else {
                             let m_times_k = needed(features::m_times_k(row), 17)?;
-                            if m_times_k <= 21105180.0 {
-                                // 18 inputs
-                                // orig: slowdown 1.001 expected, 1.018 at worst, 1.000 of the fallback's time at worst
-                                Ok(100)
+                            if m_times_k <= 23011997.5 {
+                                let n = number(row.n().float(), 2)?;
+                                if n <= 11608.5 {
+                                    // 20 inputs
+                                    // orig: slowdown 1.000 expected, 1.007 at worst, 1.000 of the fallback's time at worst
+                                    Ok(121)
+                                } else {
+                                    // 6 inputs
+                                    // pad: slowdown 1.006 expected, 1.026 at worst, 1.026 of the fallback's time at worst
+                                    // orig: slowdown 1.024 expected, 1.061 at worst, 1.000 of the fallback's time at worst
+                                    Ok(122)
+                                }
                             } else {
-                                // 10 inputs
-                                // orig: slowdown 1.007 expected, 1.039 at worst, 1.000 of the fallback's time at worst
-                                Ok(101)
+                                let m = number(row.m().float(), 0)?;
+                                if m <= 11359.5 {
+                                    // 2 inputs
+                                    // pad: slowdown 1.004 expected, 1.005 at worst, 1.005 of the fallback's time at worst
+                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(123)
+                                } else {
+                                    // 5 inputs
+                                    // pad: slowdown 1.000 expected, 1.000 at worst, 0.969 of the fallback's time at worst
+                                    // orig: slowdown 1.040 expected, 1.056 at worst, 1.000 of the fallback's time at worst
+                                    Ok(124)
+                                }
                             }
                         }
                     }
@@ -224,24 +259,24 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             if mat2_stride_1 <= 810.5 {
                                 let m = number(row.m().float(), 0)?;
                                 if m <= 22550.0 {
-                                    // 75 inputs
+                                    // 68 inputs
                                     // orig: slowdown 1.000 expected, 1.004 at worst, 1.000 of the fallback's time at worst
-                                    Ok(74)
+                                    Ok(97)
                                 } else {
-                                    // 6 inputs
-                                    // orig: slowdown 1.006 expected, 1.034 at worst, 1.000 of the fallback's time at worst
-                                    Ok(75)
+                                    // 5 inputs
+                                    // orig: slowdown 1.007 expected, 1.034 at worst, 1.000 of the fallback's time at worst
+                                    Ok(98)
                                 }
                             } else {
                                 let n_padded_length = number(row.n_padded_length().float(), 9)?;
                                 if n_padded_length <= 0.5 {
                                     // 21 inputs
                                     // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(76)
+                                    Ok(99)
                                 } else {
-                                    // 63 inputs
+                                    // 61 inputs
                                     // orig: slowdown 1.004 expected, 1.122 at worst, 1.000 of the fallback's time at worst
-                                    Ok(77)
+                                    Ok(100)
                                 }
                             }
                         } else {
@@ -249,26 +284,26 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             if mat2_stride_0 <= 392.5 {
                                 let k_times_n = needed(features::k_times_n(row), 19)?;
                                 if k_times_n <= 3552501.5 {
-                                    // 4 inputs
-                                    // pad: slowdown 1.013 expected, 1.045 at worst, 1.045 of the fallback's time at worst
-                                    // orig: slowdown 1.007 expected, 1.028 at worst, 1.000 of the fallback's time at worst
-                                    Ok(78)
+                                    // 3 inputs
+                                    // pad: slowdown 1.017 expected, 1.045 at worst, 1.045 of the fallback's time at worst
+                                    // orig: slowdown 1.009 expected, 1.028 at worst, 1.000 of the fallback's time at worst
+                                    Ok(101)
                                 } else {
                                     // 13 inputs
                                     // pad: slowdown 1.000 expected, 1.000 at worst, 0.996 of the fallback's time at worst
                                     // orig: slowdown 1.030 expected, 1.054 at worst, 1.000 of the fallback's time at worst
-                                    Ok(79)
+                                    Ok(102)
                                 }
                             } else {
                                 let m = number(row.m().float(), 0)?;
                                 if m <= 20245.0 {
                                     // 21 inputs
                                     // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(80)
+                                    Ok(103)
                                 } else {
-                                    // 4 inputs
+                                    // 3 inputs
                                     // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(81)
+                                    Ok(104)
                                 }
                             }
                         }
@@ -277,25 +312,25 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         if m_times_n <= 78414384.0 {
                             let k = number(row.k().float(), 1)?;
                             if k <= 1312.5 {
-                                // 10 inputs
+                                // 8 inputs
                                 // orig: slowdown 1.000 expected, 1.002 at worst, 1.000 of the fallback's time at worst
-                                Ok(83)
+                                Ok(106)
                             } else {
                                 let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
                                 if mat2_stride_0 <= 6178.5 {
-                                    // 10 inputs
+                                    // 9 inputs
                                     // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(84)
+                                    Ok(107)
                                 } else {
-                                    // 19 inputs
+                                    // 18 inputs
                                     // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(85)
+                                    Ok(108)
                                 }
                             }
                         } else {
-                            // 18 inputs
+                            // 15 inputs
                             // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                            Ok(82)
+                            Ok(105)
                         }
                     }
                 }
@@ -307,46 +342,50 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 if min_ctz_m_ctz_k <= 1.5 {
                     let min_ctz_k_ctz_n = needed(features::min_ctz_k_ctz_n(row), 48)?;
                     if min_ctz_k_ctz_n <= 1.5 {
-                        let k = number(row.k().float(), 1)?;
-                        if k <= 813.5 {
-                            // 5 inputs
-                            // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                            Ok(102)
-                        } else {
+                        let m = number(row.m().float(), 0)?;
+                        if m <= 6762.5 {
                             let k_times_n = needed(features::k_times_n(row), 19)?;
-                            if k_times_n <= 8028241.0 {
-                                // 71 inputs
+                            if k_times_n <= 5567604.0 {
+                                // 11 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(103)
+                                Ok(125)
                             } else {
-                                // 144 inputs
+                                // 137 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(104)
+                                Ok(126)
                             }
+                        } else if m <= 6883.0 {
+                            // 3 inputs
+                            // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(127)
+                        } else {
+                            // 74 inputs
+                            // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(128)
                         }
                     } else {
                         let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
                         if mat2_stride_1 <= 1434.5 {
                             let arith_intensity = needed(features::arith_intensity(row), 22)?;
                             if arith_intensity <= 625.1062053447283 {
-                                // 4 inputs
+                                // 5 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(105)
+                                Ok(129)
                             } else {
                                 // 24 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(106)
+                                Ok(130)
                             }
                         } else {
                             let ctz_k = needed(features::ctz_k(row), 44)?;
                             if ctz_k <= 6.5 {
                                 // 6 inputs
                                 // orig: slowdown 1.006 expected, 1.027 at worst, 1.000 of the fallback's time at worst
-                                Ok(107)
+                                Ok(131)
                             } else {
                                 // 7 inputs
                                 // orig: slowdown 1.001 expected, 1.010 at worst, 1.000 of the fallback's time at worst
-                                Ok(108)
+                                Ok(132)
                             }
                         }
                     }
@@ -359,22 +398,22 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             if n <= 8277.0 {
                                 // 11 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(109)
+                                Ok(133)
                             } else {
                                 // 3 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(110)
+                                Ok(134)
                             }
                         } else {
                             let k = number(row.k().float(), 1)?;
                             if k <= 1531.5 {
                                 // 3 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(111)
+                                Ok(135)
                             } else {
                                 // 7 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(112)
+                                Ok(136)
                             }
                         }
                     } else {
@@ -384,23 +423,23 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             if m_times_n <= 7252325.5 {
                                 // 4 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(113)
+                                Ok(137)
                             } else {
-                                // 13 inputs
+                                // 14 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(114)
+                                Ok(138)
                             }
                         } else {
                             let k = number(row.k().float(), 1)?;
                             if k <= 1691.5 {
                                 // 5 inputs
                                 // orig: slowdown 1.000 expected, 1.001 at worst, 1.000 of the fallback's time at worst
-                                Ok(115)
+                                Ok(139)
                             } else {
                                 // 3 inputs
                                 // pad: slowdown 1.000 expected, 1.000 at worst, 0.992 of the fallback's time at worst
                                 // orig: slowdown 1.031 expected, 1.067 at worst, 1.000 of the fallback's time at worst
-                                Ok(116)
+                                Ok(140)
                             }
                         }
                     }
@@ -408,107 +447,103 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
             } else {
                 let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
                 if mat2_stride_0 <= 389.5 {
-                    let min_ctz_k_ctz_n = needed(features::min_ctz_k_ctz_n(row), 48)?;
-                    if min_ctz_k_ctz_n <= 1.5 {
-                        let arith_intensity = needed(features::arith_intensity(row), 22)?;
-                        if arith_intensity <= 1440.1445136080433 {
-                            let m_times_n = needed(features::m_times_n(row), 18)?;
-                            if m_times_n <= 14321059.5 {
-                                // 45 inputs
-                                // orig: slowdown 1.001 expected, 1.031 at worst, 1.000 of the fallback's time at worst
-                                Ok(117)
+                    let m_times_n = needed(features::m_times_n(row), 18)?;
+                    if m_times_n <= 14724649.0 {
+                        if m_times_n <= 12888640.0 {
+                            let min_ctz_k_ctz_n = needed(features::min_ctz_k_ctz_n(row), 48)?;
+                            if min_ctz_k_ctz_n <= 1.5 {
+                                // 43 inputs
+                                // orig: slowdown 1.001 expected, 1.028 at worst, 1.000 of the fallback's time at worst
+                                Ok(141)
                             } else {
-                                // 102 inputs
-                                // orig: slowdown 1.000 expected, 1.022 at worst, 1.000 of the fallback's time at worst
-                                Ok(118)
+                                // 20 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(142)
                             }
+                        } else if copied_over_m_times_k_times_n <= 0.0005313537400468121 {
+                            // 3 inputs
+                            // orig: slowdown 1.004 expected, 1.013 at worst, 1.000 of the fallback's time at worst
+                            Ok(143)
                         } else {
-                            let m_times_n = needed(features::m_times_n(row), 18)?;
-                            if m_times_n <= 14507116.0 {
-                                // 4 inputs
-                                // orig: slowdown 1.037 expected, 1.081 at worst, 1.000 of the fallback's time at worst
-                                Ok(119)
-                            } else {
-                                // 19 inputs
-                                // orig: slowdown 1.002 expected, 1.034 at worst, 1.000 of the fallback's time at worst
-                                Ok(120)
-                            }
+                            // 4 inputs
+                            // orig: slowdown 1.042 expected, 1.081 at worst, 1.000 of the fallback's time at worst
+                            Ok(144)
                         }
                     } else {
-                        let arith_intensity = needed(features::arith_intensity(row), 22)?;
-                        if arith_intensity <= 620.6814784457589 {
-                            let m_times_k = needed(features::m_times_k(row), 17)?;
-                            if m_times_k <= 3792480.0 {
-                                // 3 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(121)
+                        let min_ctz_k_ctz_n = needed(features::min_ctz_k_ctz_n(row), 48)?;
+                        if min_ctz_k_ctz_n <= 1.5 {
+                            let arith_intensity = needed(features::arith_intensity(row), 22)?;
+                            if arith_intensity <= 1521.3899811527356 {
+                                // 108 inputs
+                                // orig: slowdown 1.000 expected, 1.022 at worst, 1.000 of the fallback's time at worst
+                                Ok(145)
                             } else {
-                                // 3 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(122)
+                                // 15 inputs
+                                // orig: slowdown 1.002 expected, 1.034 at worst, 1.000 of the fallback's time at worst
+                                Ok(146)
                             }
                         } else {
                             let n = number(row.n().float(), 2)?;
-                            if n <= 2862.0 {
-                                // 14 inputs
+                            if n <= 1980.5 {
+                                // 3 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(123)
+                                Ok(147)
                             } else {
-                                // 6 inputs
+                                // 3 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(124)
+                                Ok(148)
                             }
                         }
                     }
                 } else {
-                    let arith_intensity = needed(features::arith_intensity(row), 22)?;
-                    if arith_intensity <= 793.9499055514958 {
-                        if copied_over_m_times_k_times_n <= 0.00032649899635605 {
-                            let k_times_n = needed(features::k_times_n(row), 19)?;
-                            if k_times_n <= 5064250.0 {
-                                // 3 inputs
+                    let k_padded_length = number(row.k_padded_length().float(), 8)?;
+                    if k_padded_length <= 0.5 {
+                        let m = number(row.m().float(), 0)?;
+                        if m <= 3807.5 {
+                            if copied_over_m_times_k_times_n <= 0.0003482435032091475 {
+                                // 12 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(125)
+                                Ok(149)
+                            } else {
+                                // 35 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(150)
+                            }
+                        } else {
+                            let ctz_k = needed(features::ctz_k(row), 44)?;
+                            if ctz_k <= 9.0 {
+                                // 13 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(151)
                             } else {
                                 // 8 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(126)
-                            }
-                        } else {
-                            let m_times_k = needed(features::m_times_k(row), 17)?;
-                            if m_times_k <= 26234215.0 {
-                                // 36 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(127)
-                            } else {
-                                // 3 inputs
-                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(128)
+                                Ok(152)
                             }
                         }
                     } else {
-                        let k_padded_length = number(row.k_padded_length().float(), 8)?;
-                        if k_padded_length <= 0.5 {
-                            let ctz_k = needed(features::ctz_k(row), 44)?;
-                            if ctz_k <= 10.0 {
-                                // 27 inputs
+                        let arith_intensity = needed(features::arith_intensity(row), 22)?;
+                        if arith_intensity <= 775.3644484946063 {
+                            let k = number(row.k().float(), 1)?;
+                            if k <= 10258.0 {
+                                // 24 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(129)
+                                Ok(153)
                             } else {
-                                // 10 inputs
+                                // 3 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(130)
+                                Ok(154)
                             }
                         } else {
                             let m = number(row.m().float(), 0)?;
                             if m <= 12745.5 {
-                                // 65 inputs
+                                // 66 inputs
                                 // orig: slowdown 1.007 expected, 1.048 at worst, 1.000 of the fallback's time at worst
-                                Ok(131)
+                                Ok(155)
                             } else {
                                 // 7 inputs
                                 // orig: slowdown 1.017 expected, 1.072 at worst, 1.000 of the fallback's time at worst
-                                Ok(132)
+                                Ok(156)
                             }
                         }
                     }
@@ -519,40 +554,47 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
             if mat1_stride_0 <= 794.5 {
                 let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
                 if mat2_stride_0 <= 8239.5 {
-                    let ctz_k = needed(features::ctz_k(row), 44)?;
-                    if ctz_k <= 11.5 {
-                        if copied_over_m_times_k_times_n <= 0.0007969171515770088 {
-                            if copied_over_m_times_k_times_n <= 0.0007946410383060931 {
-                                // 139 inputs
+                    if copied_over_m_times_k_times_n <= 0.0007969171515770088 {
+                        if copied_over_m_times_k_times_n <= 0.0007946410383060931 {
+                            let m = number(row.m().float(), 0)?;
+                            if m <= 1268.5 {
+                                // 5 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(133)
+                                Ok(158)
                             } else {
-                                // 3 inputs
+                                // 137 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(134)
+                                Ok(159)
                             }
                         } else {
+                            // 3 inputs
+                            // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(157)
+                        }
+                    } else {
+                        let ctz_k = needed(features::ctz_k(row), 44)?;
+                        if ctz_k <= 11.5 {
                             let min_ctz_m_ctz_k = needed(features::min_ctz_m_ctz_k(row), 46)?;
                             if min_ctz_m_ctz_k <= 1.5 {
                                 // 340 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(135)
+                                Ok(160)
                             } else {
                                 // 21 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(136)
+                                Ok(161)
                             }
-                        }
-                    } else {
-                        let n = number(row.n().float(), 2)?;
-                        if n <= 2803.5 {
-                            // 17 inputs
-                            // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                            Ok(137)
                         } else {
-                            // 3 inputs
-                            // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                            Ok(138)
+                            let n = number(row.n().float(), 2)?;
+                            if n <= 2194.0 {
+                                // 14 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(162)
+                            } else {
+                                // 3 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(163)
+                            }
                         }
                     }
                 } else {
@@ -562,11 +604,11 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         if min_ctz_m_ctz_k <= 1.5 {
                             // 29 inputs
                             // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                            Ok(139)
+                            Ok(164)
                         } else {
                             // 7 inputs
                             // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                            Ok(140)
+                            Ok(165)
                         }
                     } else {
                         let k_multiple_2 = needed(features::k_multiple_2(row), 31)?;
@@ -574,16 +616,16 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             if m <= 1635.5 {
                                 // 3 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(142)
+                                Ok(167)
                             } else {
                                 // 3 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(143)
+                                Ok(168)
                             }
                         } else {
                             // 6 inputs
                             // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                            Ok(141)
+                            Ok(166)
                         }
                     }
                 }
@@ -598,22 +640,22 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             if num_dims_needs_padding <= 1.5 {
                                 // 4 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(146)
+                                Ok(171)
                             } else {
                                 // 7 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(147)
+                                Ok(172)
                             }
                         } else {
                             let m = number(row.m().float(), 0)?;
                             if m <= 7373.5 {
                                 // 255 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(144)
+                                Ok(169)
                             } else {
                                 // 5 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(145)
+                                Ok(170)
                             }
                         }
                     } else {
@@ -623,66 +665,59 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             if m <= 3589.5 {
                                 // 85 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(148)
+                                Ok(173)
                             } else {
                                 // 5 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(149)
+                                Ok(174)
                             }
                         } else {
                             let m = number(row.m().float(), 0)?;
                             if m <= 1389.5 {
                                 // 3 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(150)
+                                Ok(175)
                             } else {
                                 // 3 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(151)
+                                Ok(176)
                             }
                         }
                     }
-                } else if m_times_n <= 10568455.0 {
-                    let arith_intensity = needed(features::arith_intensity(row), 22)?;
-                    if arith_intensity <= 1315.7515767806094 {
-                        let k_times_n = needed(features::k_times_n(row), 19)?;
-                        if k_times_n <= 58420862.5 {
-                            // 73 inputs
-                            // orig: slowdown 1.001 expected, 1.021 at worst, 1.000 of the fallback's time at worst
-                            Ok(153)
-                        } else {
-                            // 11 inputs
-                            // orig: slowdown 1.015 expected, 1.064 at worst, 1.000 of the fallback's time at worst
-                            Ok(154)
-                        }
-                    } else {
-                        // 3 inputs
-                        // orig: slowdown 1.036 expected, 1.054 at worst, 1.000 of the fallback's time at worst
-                        Ok(152)
-                    }
                 } else {
-                    let ctz_mat2_leading = needed(features::ctz_mat2_leading(row), 51)?;
-                    if ctz_mat2_leading <= 7.5 {
-                        let n = number(row.n().float(), 2)?;
-                        if n <= 10731.5 {
-                            // 111 inputs
-                            // orig: slowdown 1.001 expected, 1.048 at worst, 1.000 of the fallback's time at worst
-                            Ok(155)
-                        } else {
-                            // 61 inputs
-                            // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                            Ok(156)
-                        }
-                    } else {
-                        let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
-                        if mat2_stride_1 <= 3310.5 {
-                            // 27 inputs
-                            // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                            Ok(157)
+                    let k_over_m_times_n = needed(features::k_over_m_times_n(row), 20)?;
+                    if k_over_m_times_n <= 0.0013999087951097956 {
+                        let min_ctz_mat1_leading_ctz_mat2_leading = needed(features::min_ctz_mat1_leading_ctz_mat2_leading(row), 52)?;
+                        if min_ctz_mat1_leading_ctz_mat2_leading <= 11.5 {
+                            let n = number(row.n().float(), 2)?;
+                            if n <= 13337.5 {
+                                // 220 inputs
+                                // orig: slowdown 1.001 expected, 1.048 at worst, 1.000 of the fallback's time at worst
+                                Ok(178)
+                            } else {
+                                // 55 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(179)
+                            }
                         } else {
                             // 3 inputs
-                            // orig: slowdown 1.022 expected, 1.057 at worst, 1.000 of the fallback's time at worst
-                            Ok(158)
+                            // orig: slowdown 1.043 expected, 1.064 at worst, 1.000 of the fallback's time at worst
+                            Ok(177)
+                        }
+                    } else if k_over_m_times_n <= 0.0017559078903213446 {
+                        // 5 inputs
+                        // orig: slowdown 1.042 expected, 1.056 at worst, 1.000 of the fallback's time at worst
+                        Ok(180)
+                    } else {
+                        let k = number(row.k().float(), 1)?;
+                        if k <= 16135.5 {
+                            // 3 inputs
+                            // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(181)
+                        } else {
+                            // 3 inputs
+                            // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(182)
                         }
                     }
                 }
@@ -696,7 +731,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 let num_dims_needs_padding = needed(features::num_dims_needs_padding(row), 25)?;
                 if num_dims_needs_padding <= 1.5 {
                     if min_ctz_mat1_leading_ctz_mat2_leading_ctz_n <= 1.5 {
-                        if copied_over_m_times_k_times_n <= 0.0007093734506940712 {
+                        if copied_over_m_times_k_times_n <= 0.0007440846909355259 {
                             let ctz_mat1_leading = needed(features::ctz_mat1_leading(row), 50)?;
                             if ctz_mat1_leading <= 15.5 {
                                 if copied_over_m_times_k_times_n <= 0.0006006827761943592 {
@@ -705,9 +740,9 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                     // orig: slowdown 2.983 expected, 7.672 at worst, 1.000 of the fallback's time at worst
                                     Ok(2)
                                 } else {
-                                    // 119 inputs
-                                    // pad: slowdown 1.000 expected, 1.007 at worst, 1.007 of the fallback's time at worst
-                                    // orig: slowdown 2.015 expected, 3.931 at worst, 1.000 of the fallback's time at worst
+                                    // 178 inputs
+                                    // pad: slowdown 1.001 expected, 1.139 at worst, 1.139 of the fallback's time at worst
+                                    // orig: slowdown 1.900 expected, 3.931 at worst, 1.000 of the fallback's time at worst
                                     Ok(3)
                                 }
                             } else {
@@ -716,52 +751,61 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                 // orig: slowdown 2.116 expected, 2.276 at worst, 1.000 of the fallback's time at worst
                                 Ok(1)
                             }
-                        } else if min_ctz_mat1_leading_ctz_mat2_leading_ctz_n <= 0.5 {
-                            let m_times_n = needed(features::m_times_n(row), 18)?;
-                            if m_times_n <= 1738955.0 {
-                                // 18 inputs
-                                // pad: slowdown 1.011 expected, 1.116 at worst, 1.116 of the fallback's time at worst
-                                // orig: slowdown 1.777 expected, 2.973 at worst, 1.000 of the fallback's time at worst
-                                Ok(4)
-                            } else {
-                                // 153 inputs
-                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.973 of the fallback's time at worst
-                                // orig: slowdown 2.106 expected, 3.981 at worst, 1.000 of the fallback's time at worst
-                                Ok(5)
-                            }
                         } else {
-                            let n = number(row.n().float(), 2)?;
-                            if n <= 1280.5 {
-                                // 16 inputs
-                                // pad: slowdown 1.012 expected, 1.099 at worst, 1.099 of the fallback's time at worst
-                                // orig: slowdown 1.244 expected, 1.931 at worst, 1.000 of the fallback's time at worst
-                                Ok(6)
+                            let min_ctz_m_ctz_k_ctz_n = needed(features::min_ctz_m_ctz_k_ctz_n(row), 49)?;
+                            if min_ctz_m_ctz_k_ctz_n <= 0.5 {
+                                let m_times_n = needed(features::m_times_n(row), 18)?;
+                                if m_times_n <= 1738955.0 {
+                                    // 17 inputs
+                                    // pad: slowdown 1.012 expected, 1.116 at worst, 1.116 of the fallback's time at worst
+                                    // orig: slowdown 1.778 expected, 2.973 at worst, 1.000 of the fallback's time at worst
+                                    Ok(4)
+                                } else {
+                                    // 125 inputs
+                                    // pad: slowdown 1.000 expected, 1.000 at worst, 0.973 of the fallback's time at worst
+                                    // orig: slowdown 2.121 expected, 3.981 at worst, 1.000 of the fallback's time at worst
+                                    Ok(5)
+                                }
                             } else {
-                                // 67 inputs
-                                // pad: slowdown 1.010 expected, 1.211 at worst, 1.211 of the fallback's time at worst
-                                // orig: slowdown 1.405 expected, 2.200 at worst, 1.000 of the fallback's time at worst
-                                Ok(7)
+                                let min_ctz_mat1_leading_ctz_mat2_leading = needed(features::min_ctz_mat1_leading_ctz_mat2_leading(row), 52)?;
+                                if min_ctz_mat1_leading_ctz_mat2_leading <= 5.5 {
+                                    // 48 inputs
+                                    // pad: slowdown 1.004 expected, 1.099 at worst, 1.099 of the fallback's time at worst
+                                    // orig: slowdown 1.396 expected, 2.175 at worst, 1.000 of the fallback's time at worst
+                                    Ok(6)
+                                } else {
+                                    // 5 inputs
+                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(7)
+                                }
                             }
                         }
                     } else {
                         let mat1_align_size = number(row.mat1_align_size().float(), 10)?;
                         if mat1_align_size <= 6.0 {
-                            let k_over_m_times_n = needed(features::k_over_m_times_n(row), 20)?;
-                            if k_over_m_times_n <= 0.0011329893761297012 {
-                                let k = number(row.k().float(), 1)?;
-                                if k <= 10773.0 {
-                                    // 33 inputs
-                                    // orig: slowdown 1.007 expected, 1.153 at worst, 1.000 of the fallback's time at worst
-                                    Ok(9)
+                            let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
+                            if mat2_stride_0 <= 9787.5 {
+                                if copied_over_m_times_k_times_n <= 6.137229259826197e-5 {
+                                    // 9 inputs
+                                    // orig: slowdown 1.000 expected, 1.003 at worst, 1.000 of the fallback's time at worst
+                                    Ok(8)
                                 } else {
-                                    // 1 input
-                                    // orig: slowdown 1.647 expected, 1.647 at worst, 1.000 of the fallback's time at worst
-                                    Ok(10)
+                                    // 26 inputs
+                                    // orig: slowdown 1.000 expected, 1.008 at worst, 1.000 of the fallback's time at worst
+                                    Ok(9)
                                 }
                             } else {
-                                // 7 inputs
-                                // orig: slowdown 1.000 expected, 1.003 at worst, 1.000 of the fallback's time at worst
-                                Ok(8)
+                                let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
+                                if mat1_stride_0 <= 832.5 {
+                                    // 3 inputs
+                                    // pad: slowdown 1.000 expected, 1.000 at worst, 0.913 of the fallback's time at worst
+                                    // orig: slowdown 1.276 expected, 1.647 at worst, 1.000 of the fallback's time at worst
+                                    Ok(10)
+                                } else {
+                                    // 3 inputs
+                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(11)
+                                }
                             }
                         } else if copied_over_m_times_k_times_n <= 0.0006742801306757857 {
                             let k_over_m_times_n = needed(features::k_over_m_times_n(row), 20)?;
@@ -769,12 +813,12 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                 // 230 inputs
                                 // pad: slowdown 1.000 expected, 1.000 at worst, 0.917 of the fallback's time at worst
                                 // orig: slowdown 2.179 expected, 3.503 at worst, 1.000 of the fallback's time at worst
-                                Ok(11)
+                                Ok(12)
                             } else {
                                 // 1 input
                                 // pad: slowdown 1.000 expected, 1.000 at worst, 0.828 of the fallback's time at worst
                                 // orig: slowdown 1.207 expected, 1.207 at worst, 1.000 of the fallback's time at worst
-                                Ok(12)
+                                Ok(13)
                             }
                         } else {
                             let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
@@ -782,11 +826,11 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                 // 33 inputs
                                 // pad: slowdown 1.005 expected, 1.089 at worst, 1.089 of the fallback's time at worst
                                 // orig: slowdown 1.425 expected, 2.224 at worst, 1.000 of the fallback's time at worst
-                                Ok(13)
+                                Ok(14)
                             } else {
                                 // 5 inputs
                                 // orig: slowdown 1.020 expected, 1.106 at worst, 1.000 of the fallback's time at worst
-                                Ok(14)
+                                Ok(15)
                             }
                         }
                     }
@@ -807,12 +851,12 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                 // 21 inputs
                                 // pad: slowdown 1.001 expected, 1.018 at worst, 1.018 of the fallback's time at worst
                                 // orig: slowdown 1.322 expected, 1.732 at worst, 1.000 of the fallback's time at worst
-                                Ok(15)
+                                Ok(16)
                             } else {
                                 // 129 inputs
                                 // pad: slowdown 1.000 expected, 1.032 at worst, 1.032 of the fallback's time at worst
                                 // orig: slowdown 1.522 expected, 2.182 at worst, 1.000 of the fallback's time at worst
-                                Ok(16)
+                                Ok(17)
                             }
                         } else {
                             let ctz_mat1_leading = needed(features::ctz_mat1_leading(row), 50)?;
@@ -820,11 +864,11 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                 // 119 inputs
                                 // pad: slowdown 1.005 expected, 1.211 at worst, 1.211 of the fallback's time at worst
                                 // orig: slowdown 1.249 expected, 2.113 at worst, 1.000 of the fallback's time at worst
-                                Ok(17)
+                                Ok(18)
                             } else {
                                 // 33 inputs
                                 // orig: slowdown 1.083 expected, 1.692 at worst, 1.000 of the fallback's time at worst
-                                Ok(18)
+                                Ok(19)
                             }
                         }
                     } else if copied_over_m_times_k_times_n <= 0.0014457398940150605 {
@@ -833,12 +877,12 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             // 36 inputs
                             // pad: slowdown 1.001 expected, 1.019 at worst, 1.019 of the fallback's time at worst
                             // orig: slowdown 1.879 expected, 3.727 at worst, 1.000 of the fallback's time at worst
-                            Ok(19)
+                            Ok(20)
                         } else {
                             // 953 inputs
                             // pad: slowdown 1.000 expected, 1.000 at worst, 0.925 of the fallback's time at worst
                             // orig: slowdown 1.970 expected, 4.227 at worst, 1.000 of the fallback's time at worst
-                            Ok(20)
+                            Ok(21)
                         }
                     } else {
                         let ctz_mat1_leading = needed(features::ctz_mat1_leading(row), 50)?;
@@ -846,92 +890,100 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             // 125 inputs
                             // pad: slowdown 1.000 expected, 1.000 at worst, 0.937 of the fallback's time at worst
                             // orig: slowdown 1.641 expected, 2.913 at worst, 1.000 of the fallback's time at worst
-                            Ok(21)
+                            Ok(22)
                         } else {
                             // 11 inputs
                             // pad: slowdown 1.001 expected, 1.011 at worst, 1.011 of the fallback's time at worst
                             // orig: slowdown 1.380 expected, 2.656 at worst, 1.000 of the fallback's time at worst
-                            Ok(22)
+                            Ok(23)
                         }
                     }
                 } else {
-                    let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
-                    if mat1_stride_1 <= 772.5 {
-                        let min_ctz_mat1_leading_ctz_mat2_leading = needed(features::min_ctz_mat1_leading_ctz_mat2_leading(row), 52)?;
-                        if min_ctz_mat1_leading_ctz_mat2_leading <= 5.0 {
-                            let n = number(row.n().float(), 2)?;
-                            if n <= 1463.5 {
-                                // 55 inputs
-                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.904 of the fallback's time at worst
-                                // orig: slowdown 1.536 expected, 2.444 at worst, 1.000 of the fallback's time at worst
-                                Ok(24)
-                            } else {
-                                // 6 inputs
-                                // pad: slowdown 1.005 expected, 1.027 at worst, 1.027 of the fallback's time at worst
-                                // orig: slowdown 1.384 expected, 1.974 at worst, 1.000 of the fallback's time at worst
-                                Ok(25)
-                            }
-                        } else {
-                            // 4 inputs
-                            // pad: slowdown 1.089 expected, 1.254 at worst, 1.254 of the fallback's time at worst
-                            // orig: slowdown 1.373 expected, 2.141 at worst, 1.000 of the fallback's time at worst
-                            Ok(23)
-                        }
-                    } else {
+                    let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
+                    if mat1_stride_0 <= 832.5 {
                         let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
-                        if mat2_stride_1 <= 810.5 {
+                        if mat2_stride_1 <= 804.0 {
                             let m = number(row.m().float(), 0)?;
                             if m <= 1420.5 {
-                                // 25 inputs
+                                // 30 inputs
                                 // pad: slowdown 1.001 expected, 1.025 at worst, 1.025 of the fallback's time at worst
-                                // orig: slowdown 1.182 expected, 1.559 at worst, 1.000 of the fallback's time at worst
-                                Ok(26)
+                                // orig: slowdown 1.202 expected, 1.729 at worst, 1.000 of the fallback's time at worst
+                                Ok(24)
                             } else {
                                 // 4 inputs
                                 // orig: slowdown 1.084 expected, 1.212 at worst, 1.000 of the fallback's time at worst
-                                Ok(27)
+                                Ok(25)
                             }
                         } else {
                             let m_times_k = needed(features::m_times_k(row), 17)?;
                             if m_times_k <= 7499010.0 {
-                                // 12 inputs
+                                // 13 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(28)
+                                Ok(26)
                             } else {
                                 // 12 inputs
                                 // orig: slowdown 1.031 expected, 1.195 at worst, 1.000 of the fallback's time at worst
+                                Ok(27)
+                            }
+                        }
+                    } else {
+                        let mat1_align_size = number(row.mat1_align_size().float(), 10)?;
+                        if mat1_align_size <= 6.0 {
+                            let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
+                            if mat2_stride_1 <= 1994.0 {
+                                // 6 inputs
+                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.882 of the fallback's time at worst
+                                // orig: slowdown 1.285 expected, 1.594 at worst, 1.000 of the fallback's time at worst
+                                Ok(28)
+                            } else {
+                                // 3 inputs
+                                // pad: slowdown 1.088 expected, 1.254 at worst, 1.254 of the fallback's time at worst
+                                // orig: slowdown 1.086 expected, 1.282 at worst, 1.000 of the fallback's time at worst
                                 Ok(29)
+                            }
+                        } else {
+                            let k_padded_length = number(row.k_padded_length().float(), 8)?;
+                            if k_padded_length <= 6.0 {
+                                // 45 inputs
+                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.828 of the fallback's time at worst
+                                // orig: slowdown 1.646 expected, 2.444 at worst, 1.000 of the fallback's time at worst
+                                Ok(30)
+                            } else {
+                                // 5 inputs
+                                // pad: slowdown 1.000 expected, 1.000 at worst, 0.901 of the fallback's time at worst
+                                // orig: slowdown 1.302 expected, 1.552 at worst, 1.000 of the fallback's time at worst
+                                Ok(31)
                             }
                         }
                     }
                 }
             } else {
                 let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
-                if mat2_stride_0 <= 1115.5 {
+                if mat2_stride_0 <= 1281.0 {
                     let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
                     if mat1_stride_0 <= 769.0 {
                         let mat1_align_size = number(row.mat1_align_size().float(), 10)?;
                         if mat1_align_size <= 6.0 {
                             let min_ctz_mat1_leading_ctz_mat2_leading = needed(features::min_ctz_mat1_leading_ctz_mat2_leading(row), 52)?;
                             if min_ctz_mat1_leading_ctz_mat2_leading <= 1.5 {
-                                // 18 inputs
-                                // orig: slowdown 1.085 expected, 1.287 at worst, 1.000 of the fallback's time at worst
-                                Ok(30)
+                                // 21 inputs
+                                // orig: slowdown 1.091 expected, 1.287 at worst, 1.000 of the fallback's time at worst
+                                Ok(32)
                             } else {
-                                // 6 inputs
-                                // orig: slowdown 1.003 expected, 1.017 at worst, 1.000 of the fallback's time at worst
-                                Ok(31)
+                                // 9 inputs
+                                // orig: slowdown 1.002 expected, 1.017 at worst, 1.000 of the fallback's time at worst
+                                Ok(33)
                             }
                         } else {
                             let k = number(row.k().float(), 1)?;
                             if k <= 2511.5 {
-                                // 55 inputs
+                                // 59 inputs
                                 // orig: slowdown 1.013 expected, 1.335 at worst, 1.000 of the fallback's time at worst
-                                Ok(32)
+                                Ok(34)
                             } else {
-                                // 124 inputs
+                                // 133 inputs
                                 // orig: slowdown 1.001 expected, 1.047 at worst, 1.000 of the fallback's time at worst
-                                Ok(33)
+                                Ok(35)
                             }
                         }
                     } else {
@@ -939,74 +991,194 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         if m <= 1329.5 {
                             let mat1_align_size = number(row.mat1_align_size().float(), 10)?;
                             if mat1_align_size <= 6.0 {
-                                // 22 inputs
+                                // 23 inputs
                                 // pad: slowdown 1.006 expected, 1.071 at worst, 1.071 of the fallback's time at worst
-                                // orig: slowdown 1.136 expected, 1.345 at worst, 1.000 of the fallback's time at worst
-                                Ok(34)
+                                // orig: slowdown 1.137 expected, 1.345 at worst, 1.000 of the fallback's time at worst
+                                Ok(36)
                             } else {
-                                // 120 inputs
-                                // orig: slowdown 1.029 expected, 1.869 at worst, 1.000 of the fallback's time at worst
-                                Ok(35)
+                                // 124 inputs
+                                // orig: slowdown 1.038 expected, 1.869 at worst, 1.000 of the fallback's time at worst
+                                Ok(37)
                             }
                         } else {
                             let min_ctz_mat1_leading_ctz_mat2_leading = needed(features::min_ctz_mat1_leading_ctz_mat2_leading(row), 52)?;
                             if min_ctz_mat1_leading_ctz_mat2_leading <= 6.5 {
-                                // 133 inputs
+                                // 143 inputs
                                 // pad: slowdown 1.012 expected, 1.517 at worst, 1.517 of the fallback's time at worst
-                                // orig: slowdown 1.434 expected, 2.020 at worst, 1.000 of the fallback's time at worst
-                                Ok(36)
+                                // orig: slowdown 1.453 expected, 2.020 at worst, 1.000 of the fallback's time at worst
+                                Ok(38)
                             } else {
                                 // 8 inputs
+                                // pad: slowdown 1.089 expected, 1.569 at worst, 1.569 of the fallback's time at worst
                                 // orig: slowdown 1.104 expected, 1.381 at worst, 1.000 of the fallback's time at worst
-                                Ok(37)
+                                Ok(39)
                             }
                         }
                     }
-                } else {
+                } else if copied_over_m_times_k_times_n <= 0.0014650824016373412 {
                     let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
                     if mat1_stride_1 <= 2779.5 {
-                        if copied_over_m_times_k_times_n <= 0.0015906426966998553 {
-                            let k_times_n = needed(features::k_times_n(row), 19)?;
-                            if k_times_n <= 2450153.0 {
-                                // 9 inputs
-                                // pad: slowdown 1.034 expected, 1.193 at worst, 1.193 of the fallback's time at worst
-                                // orig: slowdown 1.180 expected, 1.546 at worst, 1.000 of the fallback's time at worst
-                                Ok(39)
-                            } else {
-                                // 191 inputs
-                                // pad: slowdown 1.002 expected, 1.203 at worst, 1.203 of the fallback's time at worst
-                                // orig: slowdown 1.552 expected, 2.195 at worst, 1.000 of the fallback's time at worst
-                                Ok(40)
-                            }
-                        } else if mat1_stride_1 <= 808.0 {
-                            // 13 inputs
-                            // pad: slowdown 1.000 expected, 1.000 at worst, 0.986 of the fallback's time at worst
-                            // orig: slowdown 1.256 expected, 1.561 at worst, 1.000 of the fallback's time at worst
+                        let k_times_n = needed(features::k_times_n(row), 19)?;
+                        if k_times_n <= 2450153.0 {
+                            // 6 inputs
+                            // pad: slowdown 1.030 expected, 1.193 at worst, 1.193 of the fallback's time at worst
+                            // orig: slowdown 1.215 expected, 1.546 at worst, 1.000 of the fallback's time at worst
                             Ok(41)
                         } else {
-                            // 13 inputs
-                            // orig: slowdown 1.010 expected, 1.130 at worst, 1.000 of the fallback's time at worst
+                            // 167 inputs
+                            // pad: slowdown 1.001 expected, 1.203 at worst, 1.203 of the fallback's time at worst
+                            // orig: slowdown 1.567 expected, 2.195 at worst, 1.000 of the fallback's time at worst
                             Ok(42)
                         }
                     } else {
-                        // 12 inputs
-                        // orig: slowdown 1.016 expected, 1.066 at worst, 1.000 of the fallback's time at worst
-                        Ok(38)
+                        // 5 inputs
+                        // pad: slowdown 1.059 expected, 1.216 at worst, 1.216 of the fallback's time at worst
+                        // orig: slowdown 1.021 expected, 1.059 at worst, 1.000 of the fallback's time at worst
+                        Ok(40)
+                    }
+                } else {
+                    let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
+                    if mat1_stride_1 <= 808.0 {
+                        let k = number(row.k().float(), 1)?;
+                        if k <= 2848.5 {
+                            // 3 inputs
+                            // pad: slowdown 1.000 expected, 1.000 at worst, 0.986 of the fallback's time at worst
+                            // orig: slowdown 1.134 expected, 1.376 at worst, 1.000 of the fallback's time at worst
+                            Ok(43)
+                        } else {
+                            // 11 inputs
+                            // pad: slowdown 1.000 expected, 1.000 at worst, 0.851 of the fallback's time at worst
+                            // orig: slowdown 1.374 expected, 1.690 at worst, 1.000 of the fallback's time at worst
+                            Ok(44)
+                        }
+                    } else {
+                        let k_over_m_times_n = needed(features::k_over_m_times_n(row), 20)?;
+                        if k_over_m_times_n <= 0.003419761641289381 {
+                            // 7 inputs
+                            // pad: slowdown 1.009 expected, 1.041 at worst, 1.041 of the fallback's time at worst
+                            // orig: slowdown 1.208 expected, 2.183 at worst, 1.000 of the fallback's time at worst
+                            Ok(45)
+                        } else {
+                            // 5 inputs
+                            // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(46)
+                        }
                     }
                 }
             }
         } else {
             let m = number(row.m().float(), 0)?;
-            if m <= 769.0 {
+            if m <= 1728.0 {
                 let m_times_k = needed(features::m_times_k(row), 17)?;
                 if m_times_k <= 12652686.5 {
-                    // 2 inputs
-                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                    Ok(43)
+                    if m_times_k <= 2327246.0 {
+                        let k_times_n = needed(features::k_times_n(row), 19)?;
+                        if k_times_n <= 44799541.0 {
+                            let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
+                            if mat2_stride_1 <= 1211.5 {
+                                // 59 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(47)
+                            } else {
+                                // 7 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(48)
+                            }
+                        } else {
+                            let m_padded_length = number(row.m_padded_length().float(), 7)?;
+                            if m_padded_length <= 1.5 {
+                                // 11 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(49)
+                            } else {
+                                // 8 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(50)
+                            }
+                        }
+                    } else {
+                        let min_ctz_mat1_leading_ctz_mat2_leading = needed(features::min_ctz_mat1_leading_ctz_mat2_leading(row), 52)?;
+                        if min_ctz_mat1_leading_ctz_mat2_leading <= 4.5 {
+                            let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
+                            if mat1_stride_0 <= 3643.5 {
+                                let arith_intensity = needed(features::arith_intensity(row), 22)?;
+                                if arith_intensity <= 893.9543700580014 {
+                                    // 23 inputs
+                                    // orig: slowdown 1.000 expected, 1.006 at worst, 1.000 of the fallback's time at worst
+                                    Ok(51)
+                                } else {
+                                    // 2 inputs
+                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(52)
+                                }
+                            } else {
+                                let k = number(row.k().float(), 1)?;
+                                if k <= 5890.0 {
+                                    // 6 inputs
+                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(53)
+                                } else {
+                                    // 11 inputs
+                                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                    Ok(54)
+                                }
+                            }
+                        } else {
+                            let m_multiple_2 = needed(features::m_multiple_2(row), 26)?;
+                            if m_multiple_2 {
+                                // 59 inputs
+                                // orig: slowdown 1.004 expected, 1.257 at worst, 1.000 of the fallback's time at worst
+                                Ok(55)
+                            } else if m <= 1211.5 {
+                                // 15 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(56)
+                            } else {
+                                // 25 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(57)
+                            }
+                        }
+                    }
                 } else {
-                    // 1 input
-                    // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                    Ok(44)
+                    let mat1_dtype = needed(row.mat1_dtype(), 12)?.known()?;
+                    if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
+                        let ctz_mat2_leading = needed(features::ctz_mat2_leading(row), 51)?;
+                        if ctz_mat2_leading <= 15.0 {
+                            let min_ctz_k_ctz_n = needed(features::min_ctz_k_ctz_n(row), 48)?;
+                            if min_ctz_k_ctz_n <= 7.5 {
+                                // 13 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(62)
+                            } else {
+                                // 3 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(63)
+                            }
+                        } else {
+                            // 1 input
+                            // orig: slowdown 1.067 expected, 1.067 at worst, 1.000 of the fallback's time at worst
+                            Ok(61)
+                        }
+                    } else {
+                        let ctz_k = needed(features::ctz_k(row), 44)?;
+                        if ctz_k <= 5.5 {
+                            let m_padded_length = number(row.m_padded_length().float(), 7)?;
+                            if m_padded_length <= 3.5 {
+                                // 25 inputs
+                                // orig: slowdown 1.000 expected, 1.002 at worst, 1.000 of the fallback's time at worst
+                                Ok(59)
+                            } else {
+                                // 9 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(60)
+                            }
+                        } else {
+                            // 33 inputs
+                            // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                            Ok(58)
+                        }
+                    }
                 }
             } else {
                 let mat1_align_size = number(row.mat1_align_size().float(), 10)?;
@@ -1018,23 +1190,23 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             let arith_intensity = needed(features::arith_intensity(row), 22)?;
                             if arith_intensity <= 1440.1445136080433 {
                                 if n <= 6802.0 {
-                                    // 119 inputs
+                                    // 81 inputs
                                     // orig: slowdown 1.000 expected, 1.004 at worst, 1.000 of the fallback's time at worst
-                                    Ok(47)
+                                    Ok(66)
                                 } else {
-                                    // 6 inputs
+                                    // 2 inputs
                                     // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(48)
+                                    Ok(67)
                                 }
                             } else {
                                 // 4 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(46)
+                                Ok(65)
                             }
                         } else {
-                            // 9 inputs
+                            // 4 inputs
                             // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                            Ok(45)
+                            Ok(64)
                         }
                     } else {
                         let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
@@ -1042,34 +1214,34 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             let k = number(row.k().float(), 1)?;
                             if k <= 2861.5 {
                                 if m <= 2560.5 {
-                                    // 5 inputs
+                                    // 1 input
                                     // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                    Ok(50)
+                                    Ok(69)
                                 } else {
                                     // 5 inputs
                                     // orig: slowdown 1.003 expected, 1.013 at worst, 1.000 of the fallback's time at worst
-                                    Ok(51)
+                                    Ok(70)
                                 }
                             } else {
-                                // 6 inputs
-                                // orig: slowdown 1.050 expected, 1.257 at worst, 1.000 of the fallback's time at worst
-                                Ok(49)
+                                // 2 inputs
+                                // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
+                                Ok(68)
                             }
                         } else if m <= 2080.0 {
                             // 4 inputs
                             // pad: slowdown 1.011 expected, 1.043 at worst, 1.043 of the fallback's time at worst
                             // orig: slowdown 1.090 expected, 1.259 at worst, 1.000 of the fallback's time at worst
-                            Ok(52)
+                            Ok(71)
                         } else if m <= 3528.5 {
                             // 3 inputs
                             // pad: slowdown 1.000 expected, 1.000 at worst, 0.914 of the fallback's time at worst
                             // orig: slowdown 1.105 expected, 1.123 at worst, 1.000 of the fallback's time at worst
-                            Ok(53)
+                            Ok(72)
                         } else {
                             // 3 inputs
                             // pad: slowdown 1.000 expected, 1.000 at worst, 0.858 of the fallback's time at worst
                             // orig: slowdown 1.185 expected, 1.215 at worst, 1.000 of the fallback's time at worst
-                            Ok(54)
+                            Ok(73)
                         }
                     }
                 } else {
@@ -1079,41 +1251,41 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         if m_padded_length <= 5.5 {
                             let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
                             if mat1_stride_0 <= 398.0 {
-                                // 10 inputs
+                                // 4 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(56)
+                                Ok(75)
                             } else {
-                                // 128 inputs
+                                // 89 inputs
                                 // orig: slowdown 1.000 expected, 1.013 at worst, 1.000 of the fallback's time at worst
-                                Ok(57)
+                                Ok(76)
                             }
                         } else {
-                            // 51 inputs
+                            // 31 inputs
                             // orig: slowdown 1.000 expected, 1.001 at worst, 1.000 of the fallback's time at worst
-                            Ok(55)
+                            Ok(74)
                         }
                     } else if copied_over_m_times_k_times_n <= 0.00010473414113616579 {
                         let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
                         if mat1_stride_0 <= 779.5 {
-                            // 11 inputs
+                            // 7 inputs
                             // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                            Ok(59)
+                            Ok(78)
                         } else {
                             let m_times_k = needed(features::m_times_k(row), 17)?;
                             if m_times_k <= 3345167.0 {
-                                // 5 inputs
+                                // 1 input
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(60)
+                                Ok(79)
                             } else {
-                                // 49 inputs
+                                // 39 inputs
                                 // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                                Ok(61)
+                                Ok(80)
                             }
                         }
                     } else {
-                        // 705 inputs
+                        // 536 inputs
                         // orig: slowdown 1.000 expected, 1.000 at worst, 1.000 of the fallback's time at worst
-                        Ok(58)
+                        Ok(77)
                     }
                 }
             }

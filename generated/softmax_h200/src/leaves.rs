@@ -42,297 +42,307 @@ impl Leaf {
     }
 }
 
-pub(crate) static LEAVES: [Leaf; 185] = [
+pub(crate) static LEAVES: [Leaf; 190] = [
     // In the order of the tree.
     Leaf {
-        // 26 inputs
+        // 3 inputs
         // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.963 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-        // and 5 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
-        ranking: &RANKING_0,
-    },
-    Leaf {
-        // 3 inputs
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.932 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-        // and 6 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
-        ranking: &RANKING_1,
-    },
-    Leaf {
-        // 3 inputs
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.902 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-        // and 32 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
-        ranking: &RANKING_2,
-    },
-    Leaf {
-        // 13 inputs
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.749 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-        // and 38 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
-        ranking: &RANKING_3,
-    },
-    Leaf {
-        // 11 inputs
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.959 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
         // and 7 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
-        ranking: &RANKING_4,
+        ranking: &RANKING_0,
     },
     Leaf {
-        // 10 inputs
+        // 25 inputs
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.957 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+        // and 7 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+        unsure: None,
+        ranking: &RANKING_1,
+    },
+    Leaf {
+        // 19 inputs
         // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.003 at worst, 0.971 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
         // and 7 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
-        ranking: &RANKING_5,
+        ranking: &RANKING_2,
     },
     Leaf {
-        // 5 inputs
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.780 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-        // and 28 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
-        ranking: &RANKING_6,
-    },
-    Leaf {
-        // 10 inputs
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.515 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-        // and 38 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
-        ranking: &RANKING_7,
-    },
-    Leaf {
-        // 7 inputs
+        // 9 inputs
         // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.961 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
         // and 7 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
+        ranking: &RANKING_3,
+    },
+    Leaf {
+        // 4 inputs
+        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.957 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.007 expected, 1.024 at worst, 0.957 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+        // and 7 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
+        unsure: None,
+        ranking: &RANKING_4,
+    },
+    Leaf {
+        // 9 inputs
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.961 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.005 expected, 1.025 at worst, 0.964 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+        // and 8 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+        unsure: None,
+        ranking: &RANKING_5,
+    },
+    Leaf {
+        // 3 inputs
+        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.001 expected, 1.003 at worst, 0.957 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.002 expected, 1.006 at worst, 0.963 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+        // and 8 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
+        unsure: None,
+        ranking: &RANKING_6,
+    },
+    Leaf {
+        // 3 inputs
+        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.002 expected, 1.006 at worst, 0.949 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.006 expected, 1.011 at worst, 0.954 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+        // and 6 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
+        unsure: None,
+        ranking: &RANKING_7,
+    },
+    Leaf {
+        // 5 inputs
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.867 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+        // and 16 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+        unsure: None,
         ranking: &RANKING_8,
     },
     Leaf {
-        // 15 inputs
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.003 expected, 1.024 at worst, 0.961 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.003 expected, 1.025 at worst, 0.964 of the fallback's time at worst
+        // 3 inputs
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.902 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-        // and 7 more
+        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+        // and 15 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &RANKING_9,
     },
     Leaf {
         // 3 inputs
-        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.957 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.004 expected, 1.006 at worst, 0.963 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.780 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-        // and 7 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
+        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+        // and 16 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &RANKING_10,
     },
     Leaf {
-        // 1 input
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.939 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.939 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-        // and 7 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
-        ranking: &RANKING_11,
-    },
-    Leaf {
-        // 4 inputs
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.867 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-        // and 26 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
-        ranking: &RANKING_12,
-    },
-    Leaf {
-        // 17 inputs
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.674 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-        // and 35 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
-        ranking: &RANKING_13,
-    },
-    Leaf {
         // 2 inputs
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.540 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.726 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
         // and 34 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
+        ranking: &RANKING_11,
+    },
+    Leaf {
+        // 27 inputs
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.749 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+        // and 37 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+        unsure: None,
+        ranking: &RANKING_12,
+    },
+    Leaf {
+        // 15 inputs
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.674 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+        // and 34 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+        unsure: None,
+        ranking: &RANKING_13,
+    },
+    Leaf {
+        // 8 inputs
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.006 at worst, 0.942 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.005 expected, 1.020 at worst, 0.943 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+        // and 12 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+        unsure: None,
         ranking: &RANKING_14,
     },
     Leaf {
-        // 5 inputs
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.003 at worst, 0.948 of the fallback's time at worst
+        // 10 inputs
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.945 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.012 expected, 1.029 at worst, 0.967 of the fallback's time at worst
-        // and 15 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.011 expected, 1.027 at worst, 0.948 of the fallback's time at worst
+        // and 13 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
         unsure: None,
         ranking: &RANKING_15,
     },
     Leaf {
-        // 5 inputs
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.940 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.011 expected, 1.027 at worst, 0.944 of the fallback's time at worst
+        // 3 inputs
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.948 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-        // and 8 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown unknown expected, unknown at worst
+        // and 11 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &RANKING_16,
     },
     Leaf {
-        // 8 inputs
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.003 at worst, 0.942 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.007 expected, 1.020 at worst, 0.944 of the fallback's time at worst
+        // 7 inputs
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.003 at worst, 0.942 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.006 expected, 1.022 at worst, 0.944 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-        // and 9 more
+        // and 15 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &RANKING_17,
     },
     Leaf {
-        // 19 inputs
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.002 expected, 1.022 at worst, 0.911 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.006 expected, 1.025 at worst, 0.917 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-        // and 32 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        unsure: None,
-        ranking: &RANKING_18,
-    },
-    Leaf {
-        // 3 inputs
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.237 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown unknown expected, unknown at worst
-        // and 39 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        unsure: None,
-        ranking: &RANKING_19,
-    },
-    Leaf {
-        // 10 inputs
+        // 12 inputs
         // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.006 at worst, 0.943 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.009 expected, 1.029 at worst, 0.967 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-        // and 8 more
+        // and 11 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
-        ranking: &RANKING_20,
+        ranking: &RANKING_18,
     },
     Leaf {
         // 10 inputs
         // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.002 expected, 1.008 at worst, 0.960 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.005 expected, 1.012 at worst, 0.966 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-        // and 10 more
+        // and 11 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+        unsure: None,
+        ranking: &RANKING_19,
+    },
+    Leaf {
+        // 7 inputs
+        // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.002 expected, 1.012 at worst, 0.948 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.005 expected, 1.012 at worst, 0.953 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+        // and 10 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
+        unsure: None,
+        ranking: &RANKING_20,
+    },
+    Leaf {
+        // 3 inputs
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.937 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.004 expected, 1.011 at worst, 0.938 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+        // and 9 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &RANKING_21,
     },
     Leaf {
-        // 8 inputs
-        // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.002 expected, 1.012 at worst, 0.948 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.004 expected, 1.012 at worst, 0.953 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.008 expected, 1.026 at worst, 0.967 of the fallback's time at worst
-        // and 9 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
+        // 2 inputs
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.784 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.006 expected, 1.007 at worst, 0.789 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+        // and 33 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
         unsure: None,
         ranking: &RANKING_22,
     },
     Leaf {
-        // 2 inputs
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.936 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.007 expected, 1.011 at worst, 0.938 of the fallback's time at worst
+        // 9 inputs
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.004 expected, 1.024 at worst, 0.540 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.009 expected, 1.024 at worst, 0.535 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-        // and 9 more
+        // and 37 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &RANKING_23,
     },
     Leaf {
-        // 4 inputs
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.003 expected, 1.011 at worst, 0.784 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.009 expected, 1.024 at worst, 0.789 of the fallback's time at worst
+        // 9 inputs
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.001 expected, 1.006 at worst, 0.556 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.007 expected, 1.018 at worst, 0.558 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-        // and 32 more
+        // and 37 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
         unsure: None,
         ranking: &RANKING_24,
     },
     Leaf {
-        // 6 inputs
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.004 at worst, 0.732 of the fallback's time at worst
+        // 3 inputs
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.237 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.012 expected, 1.024 at worst, 0.740 of the fallback's time at worst
-        // and 36 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown unknown expected, unknown at worst
+        // and 38 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
         unsure: None,
         ranking: &RANKING_25,
     },
     Leaf {
-        // 3 inputs
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.004 expected, 1.013 at worst, 0.422 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.004 expected, 1.007 at worst, 0.424 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-        // and 37 more
+        // 23 inputs
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.002 expected, 1.019 at worst, 0.960 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.005 expected, 1.027 at worst, 0.963 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.007 expected, 1.030 at worst, 0.963 of the fallback's time at worst
+        // and 7 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &RANKING_26,
     },
     Leaf {
-        // 35 inputs
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.002 expected, 1.019 at worst, 0.960 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.004 expected, 1.027 at worst, 0.963 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.007 expected, 1.030 at worst, 0.963 of the fallback's time at worst
-        // and 9 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+        // 12 inputs
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.002 expected, 1.009 at worst, 0.946 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.004 expected, 1.008 at worst, 0.946 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.005 expected, 1.030 at worst, 0.946 of the fallback's time at worst
+        // and 10 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
         unsure: None,
         ranking: &RANKING_27,
     },
     Leaf {
-        // 34 inputs
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.002 expected, 1.012 at worst, 0.956 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.006 expected, 1.033 at worst, 0.959 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.010 expected, 1.036 at worst, 0.968 of the fallback's time at worst
-        // and 9 more
+        // 12 inputs
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.002 expected, 1.012 at worst, 0.947 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.004 expected, 1.019 at worst, 0.948 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.014 expected, 1.036 at worst, 0.968 of the fallback's time at worst
+        // and 7 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
         unsure: None,
         ranking: &RANKING_28,
+    },
+    Leaf {
+        // 20 inputs
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.002 expected, 1.012 at worst, 0.956 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.008 expected, 1.033 at worst, 0.959 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.009 expected, 1.031 at worst, 0.961 of the fallback's time at worst
+        // and 9 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+        unsure: None,
+        ranking: &RANKING_29,
     },
     Leaf {
         // 5 inputs
@@ -342,27 +352,47 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 7 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
-        ranking: &RANKING_29,
+        ranking: &RANKING_30,
     },
     Leaf {
         // 21 inputs
         // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.006 at worst, 0.942 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.012 expected, 1.030 at worst, 0.956 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.012 expected, 1.024 at worst, 0.961 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.012 expected, 1.030 at worst, 0.956 of the fallback's time at worst
         // and 9 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
-        ranking: &RANKING_30,
+        ranking: &RANKING_31,
     },
     Leaf {
-        // 13 inputs
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.002 expected, 1.011 at worst, 0.757 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.007 expected, 1.024 at worst, 0.755 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.008 expected, 1.033 at worst, 0.759 of the fallback's time at worst
+        // 36 inputs
+        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.004 expected, 1.030 at worst, 0.971 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.006 expected, 1.028 at worst, 0.968 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.008 expected, 1.025 at worst, 0.966 of the fallback's time at worst
+        // and 7 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+        unsure: None,
+        ranking: &RANKING_32,
+    },
+    Leaf {
+        // 8 inputs
+        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.003 expected, 1.011 at worst, 0.948 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.004 expected, 1.015 at worst, 0.946 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.006 expected, 1.015 at worst, 0.956 of the fallback's time at worst
+        // and 9 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+        unsure: None,
+        ranking: &RANKING_33,
+    },
+    Leaf {
+        // 15 inputs
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.002 expected, 1.011 at worst, 0.777 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.007 expected, 1.033 at worst, 0.773 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.009 expected, 1.027 at worst, 0.794 of the fallback's time at worst
         // and 28 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
-        ranking: &RANKING_31,
+        ranking: &RANKING_34,
     },
     Leaf {
         // 7 inputs
@@ -372,7 +402,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 34 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
         unsure: None,
-        ranking: &RANKING_32,
+        ranking: &RANKING_35,
     },
     Leaf {
         // 11 inputs
@@ -382,7 +412,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 39 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
         unsure: None,
-        ranking: &RANKING_33,
+        ranking: &RANKING_36,
     },
     Leaf {
         // 30 inputs
@@ -392,77 +422,37 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 39 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
-        ranking: &RANKING_34,
-    },
-    Leaf {
-        // 4 inputs
-        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.000 expected, 1.000 at worst, 0.954 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.009 expected, 1.015 at worst, 0.963 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.011 expected, 1.018 at worst, 0.966 of the fallback's time at worst
-        // and 6 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-        unsure: None,
-        ranking: &RANKING_35,
-    },
-    Leaf {
-        // 27 inputs
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.005 expected, 1.021 at worst, 0.968 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.006 expected, 1.030 at worst, 0.971 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.007 expected, 1.024 at worst, 0.965 of the fallback's time at worst
-        // and 7 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-        unsure: None,
-        ranking: &RANKING_36,
-    },
-    Leaf {
-        // 8 inputs
-        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.001 expected, 1.003 at worst, 0.931 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.006 expected, 1.028 at worst, 0.935 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.011 expected, 1.025 at worst, 0.942 of the fallback's time at worst
-        // and 9 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-        unsure: None,
         ranking: &RANKING_37,
     },
     Leaf {
-        // 5 inputs
-        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.002 expected, 1.005 at worst, 0.895 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.003 expected, 1.011 at worst, 0.892 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.002 expected, 1.005 at worst, 0.897 of the fallback's time at worst
-        // and 12 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+        // 14 inputs
+        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.002 expected, 1.006 at worst, 0.757 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.004 expected, 1.012 at worst, 0.763 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.005 expected, 1.013 at worst, 0.761 of the fallback's time at worst
+        // and 36 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
         unsure: None,
         ranking: &RANKING_38,
     },
     Leaf {
-        // 4 inputs
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.757 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.004 expected, 1.008 at worst, 0.763 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.005 expected, 1.012 at worst, 0.761 of the fallback's time at worst
-        // and 28 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+        // 5 inputs
+        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.001 expected, 1.006 at worst, 0.535 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.004 expected, 1.008 at worst, 0.537 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.006 expected, 1.018 at worst, 0.545 of the fallback's time at worst
+        // and 37 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
         unsure: None,
         ranking: &RANKING_39,
     },
     Leaf {
-        // 5 inputs
-        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.001 expected, 1.004 at worst, 0.597 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.006 expected, 1.018 at worst, 0.600 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.008 expected, 1.013 at worst, 0.603 of the fallback's time at worst
-        // and 33 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-        unsure: None,
-        ranking: &RANKING_40,
-    },
-    Leaf {
-        // 16 inputs
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.002 expected, 1.009 at worst, 0.460 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.002 expected, 1.007 at worst, 0.461 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.005 expected, 1.012 at worst, 0.463 of the fallback's time at worst
+        // 6 inputs
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.001 expected, 1.004 at worst, 0.267 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.002 expected, 1.007 at worst, 0.267 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.006 expected, 1.011 at worst, 0.268 of the fallback's time at worst
         // and 39 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
         unsure: None,
-        ranking: &RANKING_41,
+        ranking: &RANKING_40,
     },
     Leaf {
         // 3 inputs
@@ -472,7 +462,37 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 39 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
         unsure: None,
+        ranking: &RANKING_41,
+    },
+    Leaf {
+        // 21 inputs
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.006 at worst, 0.956 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.008 expected, 1.039 at worst, 0.964 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.010 expected, 1.033 at worst, 0.966 of the fallback's time at worst
+        // and 11 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+        unsure: None,
         ranking: &RANKING_42,
+    },
+    Leaf {
+        // 19 inputs
+        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.006 expected, 1.036 at worst, 0.962 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.009 expected, 1.033 at worst, 0.970 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.010 expected, 1.036 at worst, 0.967 of the fallback's time at worst
+        // and 12 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
+        unsure: None,
+        ranking: &RANKING_43,
+    },
+    Leaf {
+        // 50 inputs
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.003 expected, 1.015 at worst, 0.967 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.009 expected, 1.034 at worst, 0.973 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.011 expected, 1.036 at worst, 0.990 of the fallback's time at worst
+        // and 11 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+        unsure: None,
+        ranking: &RANKING_44,
     },
     Leaf {
         // 6 inputs
@@ -482,34 +502,14 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 14 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
-        ranking: &RANKING_43,
-    },
-    Leaf {
-        // 20 inputs
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.004 expected, 1.033 at worst, 0.970 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.007 expected, 1.036 at worst, 0.962 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.010 expected, 1.036 at worst, 0.986 of the fallback's time at worst
-        // and 11 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
-        ranking: &RANKING_44,
-    },
-    Leaf {
-        // 46 inputs
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.003 expected, 1.018 at worst, 0.967 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.010 expected, 1.040 at worst, 0.977 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.010 expected, 1.033 at worst, 0.970 of the fallback's time at worst
-        // and 11 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
         ranking: &RANKING_45,
     },
     Leaf {
-        // 28 inputs
-        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.005 expected, 1.021 at worst, 0.967 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.008 expected, 1.032 at worst, 0.975 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.008 expected, 1.029 at worst, 0.967 of the fallback's time at worst
-        // and 12 more
+        // 10 inputs
+        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.003 expected, 1.008 at worst, 0.967 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.006 expected, 1.014 at worst, 0.964 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.007 expected, 1.032 at worst, 0.975 of the fallback's time at worst
+        // and 11 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         unsure: None,
         ranking: &RANKING_46,
@@ -525,10 +525,10 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         ranking: &RANKING_47,
     },
     Leaf {
-        // 13 inputs
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.010 at worst, 0.966 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.008 expected, 1.021 at worst, 0.961 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.009 expected, 1.036 at worst, 0.990 of the fallback's time at worst
+        // 7 inputs
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.003 at worst, 0.935 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.007 expected, 1.015 at worst, 0.942 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.007 expected, 1.019 at worst, 0.949 of the fallback's time at worst
         // and 13 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
@@ -705,18 +705,18 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         ranking: &RANKING_65,
     },
     Leaf {
-        // 2 inputs
-        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.883 of the fallback's time at worst
+        // 5 inputs
+        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.002 expected, 1.009 at worst, 0.883 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-        // and 11 more
+        // and 12 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         unsure: None,
         ranking: &RANKING_66,
     },
     Leaf {
-        // 2 inputs
-        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.942 of the fallback's time at worst
+        // 3 inputs
+        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.002 expected, 1.005 at worst, 0.942 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
         // and 10 more
@@ -725,11 +725,11 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         ranking: &RANKING_67,
     },
     Leaf {
-        // 7 inputs
-        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.002 expected, 1.009 at worst, 0.889 of the fallback's time at worst
+        // 3 inputs
+        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.854 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-        // and 12 more
+        // and 11 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         unsure: None,
         ranking: &RANKING_68,
@@ -1035,16 +1035,6 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         ranking: &RANKING_98,
     },
     Leaf {
-        // 4 inputs
-        // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.001 expected, 1.003 at worst, 0.898 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.002 expected, 1.007 at worst, 0.895 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.002 expected, 1.006 at worst, 0.896 of the fallback's time at worst
-        // and 12 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4),
-        unsure: None,
-        ranking: &RANKING_99,
-    },
-    Leaf {
         // 3 inputs
         // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.000 expected, 1.001 at worst, 0.948 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.003 expected, 1.005 at worst, 0.952 of the fallback's time at worst
@@ -1052,7 +1042,27 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 11 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4),
         unsure: None,
+        ranking: &RANKING_99,
+    },
+    Leaf {
+        // 1 input
+        // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.002 expected, 1.002 at worst, 0.865 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.000 expected, 1.000 at worst, 0.864 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.006 expected, 1.006 at worst, 0.868 of the fallback's time at worst
+        // and 12 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4),
+        unsure: None,
         ranking: &RANKING_100,
+    },
+    Leaf {
+        // 3 inputs
+        // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.001 expected, 1.003 at worst, 0.898 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.001 expected, 1.002 at worst, 0.896 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.003 expected, 1.007 at worst, 0.895 of the fallback's time at worst
+        // and 12 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4),
+        unsure: None,
+        ranking: &RANKING_101,
     },
     Leaf {
         // 3 inputs
@@ -1062,7 +1072,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 11 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         unsure: None,
-        ranking: &RANKING_101,
+        ranking: &RANKING_102,
     },
     Leaf {
         // 20 inputs
@@ -1072,107 +1082,127 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 14 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         unsure: None,
-        ranking: &RANKING_102,
+        ranking: &RANKING_103,
     },
     Leaf {
         // 7 inputs
         // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.003 expected, 1.015 at worst, 0.904 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.006 expected, 1.025 at worst, 0.907 of the fallback's time at worst
-        // and 15 more
+        // and 14 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1),
-        unsure: None,
-        ranking: &RANKING_103,
-    },
-    Leaf {
-        // 6 inputs
-        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.001 expected, 1.006 at worst, 0.888 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-        // and 15 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         unsure: None,
         ranking: &RANKING_104,
     },
     Leaf {
         // 8 inputs
+        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.001 expected, 1.006 at worst, 0.921 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.002 expected, 1.012 at worst, 0.971 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-        // and 8 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
+        // and 14 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         unsure: None,
         ranking: &RANKING_105,
     },
     Leaf {
-        // 22 inputs
-        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.002 expected, 1.025 at worst, 0.931 of the fallback's time at worst
+        // 9 inputs
+        // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.001 expected, 1.010 at worst, 0.961 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-        // and 13 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
+        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.004 expected, 1.008 at worst, 0.965 of the fallback's time at worst
+        // and 9 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1),
         unsure: None,
         ranking: &RANKING_106,
     },
     Leaf {
-        // 11 inputs
+        // 3 inputs
         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+        // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.006 expected, 1.012 at worst, 0.971 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
-        // and 12 more
+        // and 8 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
         unsure: None,
         ranking: &RANKING_107,
     },
     Leaf {
-        // 2 inputs
+        // 18 inputs
+        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.001 expected, 1.025 at worst, 0.909 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.005 expected, 1.009 at worst, 0.822 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.010 expected, 1.014 at worst, 0.822 of the fallback's time at worst
-        // and 17 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
+        // and 16 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         unsure: None,
         ranking: &RANKING_108,
     },
     Leaf {
-        // 3 inputs
-        // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.003 expected, 1.008 at worst, 0.942 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.002 expected, 1.005 at worst, 0.944 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.005 expected, 1.008 at worst, 0.947 of the fallback's time at worst
+        // 9 inputs
+        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+        // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
         // and 13 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
         unsure: None,
         ranking: &RANKING_109,
     },
     Leaf {
-        // 8 inputs
-        // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.002 expected, 1.011 at worst, 0.886 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.006 expected, 1.014 at worst, 0.894 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.006 expected, 1.019 at worst, 0.894 of the fallback's time at worst
-        // and 16 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
+        // 3 inputs
+        // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.003 expected, 1.008 at worst, 0.942 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.005 expected, 1.008 at worst, 0.947 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.002 expected, 1.005 at worst, 0.944 of the fallback's time at worst
+        // and 13 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
         unsure: None,
         ranking: &RANKING_110,
     },
     Leaf {
-        // 5 inputs
-        // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.004 expected, 1.010 at worst, 0.967 of the fallback's time at worst
+        // 3 inputs
+        // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.003 expected, 1.009 at worst, 0.852 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.007 expected, 1.014 at worst, 0.852 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+        // and 16 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1),
+        unsure: None,
+        ranking: &RANKING_111,
+    },
+    Leaf {
+        // 10 inputs
+        // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.003 expected, 1.011 at worst, 0.902 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.005 expected, 1.014 at worst, 0.902 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.005 expected, 1.019 at worst, 0.910 of the fallback's time at worst
+        // and 16 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
+        unsure: None,
+        ranking: &RANKING_112,
+    },
+    Leaf {
+        // 3 inputs
+        // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.001 expected, 1.004 at worst, 0.820 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.008 expected, 1.015 at worst, 0.827 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+        // and 17 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
+        unsure: None,
+        ranking: &RANKING_113,
+    },
+    Leaf {
+        // 4 inputs
+        // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.005 expected, 1.010 at worst, 0.967 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
         // and 10 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
         unsure: None,
-        ranking: &RANKING_111,
+        ranking: &RANKING_114,
     },
     Leaf {
-        // 16 inputs
+        // 11 inputs
         // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.002 expected, 1.010 at worst, 0.927 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.010 expected, 1.024 at worst, 0.937 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.012 expected, 1.024 at worst, 0.937 of the fallback's time at worst
         // and 12 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
         unsure: None,
-        ranking: &RANKING_112,
+        ranking: &RANKING_115,
     },
     Leaf {
         // 5 inputs
@@ -1182,7 +1212,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 13 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
         unsure: None,
-        ranking: &RANKING_113,
+        ranking: &RANKING_116,
     },
     Leaf {
         // 6 inputs
@@ -1192,7 +1222,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 13 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
         unsure: None,
-        ranking: &RANKING_114,
+        ranking: &RANKING_117,
     },
     Leaf {
         // 36 inputs
@@ -1202,7 +1232,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 14 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
         unsure: None,
-        ranking: &RANKING_115,
+        ranking: &RANKING_118,
     },
     Leaf {
         // 16 inputs
@@ -1212,7 +1242,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 22 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
         unsure: None,
-        ranking: &RANKING_116,
+        ranking: &RANKING_119,
     },
     Leaf {
         // 7 inputs
@@ -1222,7 +1252,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 12 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
         unsure: None,
-        ranking: &RANKING_117,
+        ranking: &RANKING_120,
     },
     Leaf {
         // 4 inputs
@@ -1232,7 +1262,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 7 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
         unsure: None,
-        ranking: &RANKING_118,
+        ranking: &RANKING_121,
     },
     Leaf {
         // 21 inputs
@@ -1242,7 +1272,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 8 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
         unsure: None,
-        ranking: &RANKING_119,
+        ranking: &RANKING_122,
     },
     Leaf {
         // 23 inputs
@@ -1252,7 +1282,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 9 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
         unsure: None,
-        ranking: &RANKING_120,
+        ranking: &RANKING_123,
     },
     Leaf {
         // 24 inputs
@@ -1262,7 +1292,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 31 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
         unsure: None,
-        ranking: &RANKING_121,
+        ranking: &RANKING_124,
     },
     Leaf {
         // 24 inputs
@@ -1272,7 +1302,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 27 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4),
         unsure: None,
-        ranking: &RANKING_122,
+        ranking: &RANKING_125,
     },
     Leaf {
         // 5 inputs
@@ -1282,7 +1312,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 23 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4),
         unsure: None,
-        ranking: &RANKING_123,
+        ranking: &RANKING_126,
     },
     Leaf {
         // 9 inputs
@@ -1292,7 +1322,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 16 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
         unsure: None,
-        ranking: &RANKING_124,
+        ranking: &RANKING_127,
     },
     Leaf {
         // 15 inputs
@@ -1302,7 +1332,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 14 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
         unsure: None,
-        ranking: &RANKING_125,
+        ranking: &RANKING_128,
     },
     Leaf {
         // 14 inputs
@@ -1312,7 +1342,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 14 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
         unsure: None,
-        ranking: &RANKING_126,
+        ranking: &RANKING_129,
     },
     Leaf {
         // 15 inputs
@@ -1322,7 +1352,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 11 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width4),
         unsure: None,
-        ranking: &RANKING_127,
+        ranking: &RANKING_130,
     },
     Leaf {
         // 7 inputs
@@ -1332,17 +1362,17 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 22 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width4),
         unsure: None,
-        ranking: &RANKING_128,
+        ranking: &RANKING_131,
     },
     Leaf {
         // 1 input
         // type=cuda_persistent=registers_threads=512_width=2: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=512_width=4: slowdown unknown expected, unknown at worst
-        // and 33 more
+        // and 34 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width2),
         unsure: None,
-        ranking: &RANKING_129,
+        ranking: &RANKING_132,
     },
     Leaf {
         // 8 inputs
@@ -1352,7 +1382,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 34 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width2),
         unsure: None,
-        ranking: &RANKING_130,
+        ranking: &RANKING_133,
     },
     Leaf {
         // 44 inputs
@@ -1362,7 +1392,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 34 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4),
         unsure: None,
-        ranking: &RANKING_131,
+        ranking: &RANKING_134,
     },
     Leaf {
         // 30 inputs
@@ -1372,7 +1402,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 28 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4),
         unsure: None,
-        ranking: &RANKING_132,
+        ranking: &RANKING_135,
     },
     Leaf {
         // 16 inputs
@@ -1382,7 +1412,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 25 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4),
         unsure: None,
-        ranking: &RANKING_133,
+        ranking: &RANKING_136,
     },
     Leaf {
         // 21 inputs
@@ -1392,7 +1422,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 26 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
         unsure: None,
-        ranking: &RANKING_134,
+        ranking: &RANKING_137,
     },
     Leaf {
         // 5 inputs
@@ -1402,7 +1432,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 30 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads1024Width4),
         unsure: None,
-        ranking: &RANKING_135,
+        ranking: &RANKING_138,
     },
     Leaf {
         // 19 inputs
@@ -1412,7 +1442,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 30 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads1024Width4),
         unsure: None,
-        ranking: &RANKING_136,
+        ranking: &RANKING_139,
     },
     Leaf {
         // 3 inputs
@@ -1422,7 +1452,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 34 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width4),
         unsure: None,
-        ranking: &RANKING_137,
+        ranking: &RANKING_140,
     },
     Leaf {
         // 12 inputs
@@ -1432,7 +1462,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 35 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads1024Width4),
         unsure: None,
-        ranking: &RANKING_138,
+        ranking: &RANKING_141,
     },
     Leaf {
         // 9 inputs
@@ -1442,87 +1472,87 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 37 more
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
         unsure: None,
-        ranking: &RANKING_139,
+        ranking: &RANKING_142,
     },
     Leaf {
-        // 9 inputs
+        // 13 inputs
         // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.614 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
         // and 37 more
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
         unsure: None,
-        ranking: &RANKING_140,
-    },
-    Leaf {
-        // 5 inputs
-        // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.006 expected, 1.023 at worst, 0.685 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
-        // and 37 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4),
-        unsure: None,
-        ranking: &RANKING_141,
-    },
-    Leaf {
-        // 5 inputs
-        // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.004 expected, 1.017 at worst, 0.636 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.007 expected, 1.012 at worst, 0.644 of the fallback's time at worst
-        // and 37 more
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-        unsure: None,
-        ranking: &RANKING_142,
-    },
-    Leaf {
-        // 6 inputs
-        // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.001 expected, 1.004 at worst, 0.677 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.000 expected, 1.000 at worst, 0.741 of the fallback's time at worst
-        // and 34 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width4),
-        unsure: None,
         ranking: &RANKING_143,
     },
     Leaf {
-        // 16 inputs
+        // 8 inputs
         // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.009 expected, 1.030 at worst, 0.812 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=256_width=1: slowdown unknown expected, unknown at worst
-        // and 30 more
+        // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.007 expected, 1.023 at worst, 0.685 of the fallback's time at worst
+        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.012 expected, 1.034 at worst, 0.692 of the fallback's time at worst
+        // and 37 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4),
         unsure: None,
         ranking: &RANKING_144,
     },
     Leaf {
         // 3 inputs
-        // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.000 expected, 1.000 at worst, 0.766 of the fallback's time at worst
+        // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.612 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=512_width=2: slowdown 1.015 expected, 1.034 at worst, 0.792 of the fallback's time at worst
-        // and 34 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width4),
+        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.007 expected, 1.012 at worst, 0.620 of the fallback's time at worst
+        // and 37 more
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
         unsure: None,
         ranking: &RANKING_145,
     },
     Leaf {
-        // 44 inputs
-        // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.002 expected, 1.014 at worst, 0.664 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.005 expected, 1.005 at worst, 0.625 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=512_width=2: slowdown 1.011 expected, 1.028 at worst, 0.672 of the fallback's time at worst
-        // and 34 more
+        // 7 inputs
+        // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.001 expected, 1.004 at worst, 0.677 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
+        // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.000 expected, 1.000 at worst, 0.741 of the fallback's time at worst
+        // and 35 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width4),
         unsure: None,
         ranking: &RANKING_146,
     },
     Leaf {
-        // 11 inputs
+        // 19 inputs
+        // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
+        // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.011 expected, 1.030 at worst, 0.812 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=256_width=1: slowdown unknown expected, unknown at worst
+        // and 30 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4),
+        unsure: None,
+        ranking: &RANKING_147,
+    },
+    Leaf {
+        // 22 inputs
+        // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.003 expected, 1.014 at worst, 0.766 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.005 expected, 1.005 at worst, 0.625 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=1024_width=4: slowdown 1.002 expected, 1.017 at worst, 0.779 of the fallback's time at worst
+        // and 34 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width4),
+        unsure: None,
+        ranking: &RANKING_148,
+    },
+    Leaf {
+        // 32 inputs
+        // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.002 expected, 1.018 at worst, 0.651 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
+        // type=cuda_persistent=registers_threads=512_width=2: slowdown 1.013 expected, 1.062 at worst, 0.653 of the fallback's time at worst
+        // and 34 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width4),
+        unsure: None,
+        ranking: &RANKING_149,
+    },
+    Leaf {
+        // 10 inputs
         // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.524 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
         // and 37 more
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
         unsure: None,
-        ranking: &RANKING_147,
+        ranking: &RANKING_150,
     },
     Leaf {
         // 3 inputs
@@ -1532,17 +1562,17 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 37 more
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
         unsure: None,
-        ranking: &RANKING_148,
+        ranking: &RANKING_151,
     },
     Leaf {
-        // 6 inputs
+        // 5 inputs
         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
         // and 34 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
         unsure: None,
-        ranking: &RANKING_149,
+        ranking: &RANKING_152,
     },
     Leaf {
         // 4 inputs
@@ -1552,7 +1582,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 34 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
         unsure: None,
-        ranking: &RANKING_150,
+        ranking: &RANKING_153,
     },
     Leaf {
         // 3 inputs
@@ -1562,27 +1592,17 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 32 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
         unsure: None,
-        ranking: &RANKING_151,
+        ranking: &RANKING_154,
     },
     Leaf {
         // 1 input
         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
-        // and 33 more
+        // and 32 more
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
         unsure: None,
-        ranking: &RANKING_152,
-    },
-    Leaf {
-        // 3 inputs
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.702 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-        // and 37 more
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-        unsure: None,
-        ranking: &RANKING_153,
+        ranking: &RANKING_155,
     },
     Leaf {
         // 3 inputs
@@ -1592,7 +1612,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 37 more
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
         unsure: None,
-        ranking: &RANKING_154,
+        ranking: &RANKING_156,
     },
     Leaf {
         // 3 inputs
@@ -1602,7 +1622,17 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 37 more
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
         unsure: None,
-        ranking: &RANKING_155,
+        ranking: &RANKING_157,
+    },
+    Leaf {
+        // 3 inputs
+        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.702 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+        // and 37 more
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+        unsure: None,
+        ranking: &RANKING_158,
     },
     Leaf {
         // 33 inputs
@@ -1612,7 +1642,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 38 more
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
         unsure: None,
-        ranking: &RANKING_156,
+        ranking: &RANKING_159,
     },
     Leaf {
         // 21 inputs
@@ -1622,41 +1652,11 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 37 more
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
         unsure: None,
-        ranking: &RANKING_157,
-    },
-    Leaf {
-        // 6 inputs
-        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.518 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-        // and 37 more
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-        unsure: None,
-        ranking: &RANKING_158,
-    },
-    Leaf {
-        // 22 inputs
-        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.465 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-        // and 37 more
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-        unsure: None,
-        ranking: &RANKING_159,
-    },
-    Leaf {
-        // 7 inputs
-        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.496 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-        // and 37 more
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-        unsure: None,
         ranking: &RANKING_160,
     },
     Leaf {
-        // 10 inputs
-        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.002 at worst, 0.623 of the fallback's time at worst
+        // 3 inputs
+        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.507 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
         // and 37 more
@@ -1665,48 +1665,48 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         ranking: &RANKING_161,
     },
     Leaf {
-        // 12 inputs
+        // 39 inputs
+        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.465 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
-        // and 36 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
+        // and 37 more
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
         unsure: None,
         ranking: &RANKING_162,
     },
     Leaf {
-        // 22 inputs
-        // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.003 expected, 1.018 at worst, 0.687 of the fallback's time at worst
+        // 17 inputs
+        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.518 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-        // and 36 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width4),
+        // and 37 more
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
         unsure: None,
         ranking: &RANKING_163,
     },
     Leaf {
-        // 3 inputs
+        // 4 inputs
+        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.002 expected, 1.007 at worst, 0.526 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
-        // and 36 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
+        // and 37 more
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
         unsure: None,
         ranking: &RANKING_164,
     },
     Leaf {
-        // 18 inputs
-        // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.003 expected, 1.015 at worst, 0.720 of the fallback's time at worst
+        // 19 inputs
+        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.232 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-        // and 36 more
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+        // and 37 more
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
         unsure: None,
         ranking: &RANKING_165,
     },
     Leaf {
-        // 18 inputs
-        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.284 of the fallback's time at worst
+        // 7 inputs
+        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.255 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
         // and 37 more
@@ -1715,18 +1715,18 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         ranking: &RANKING_166,
     },
     Leaf {
-        // 8 inputs
+        // 11 inputs
+        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.303 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
         // and 37 more
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
         unsure: None,
         ranking: &RANKING_167,
     },
     Leaf {
-        // 25 inputs
-        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.255 of the fallback's time at worst
+        // 8 inputs
+        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.265 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
         // and 37 more
@@ -1735,44 +1735,84 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         ranking: &RANKING_168,
     },
     Leaf {
-        // 26 inputs
-        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.002 expected, 1.016 at worst, 0.359 of the fallback's time at worst
+        // 9 inputs
         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-        // and 37 more
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+        // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
+        // and 36 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
         unsure: None,
         ranking: &RANKING_169,
     },
     Leaf {
-        // 5 inputs
-        // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.706 of the fallback's time at worst
+        // 16 inputs
+        // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.002 expected, 1.011 at worst, 0.687 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+        // and 36 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width4),
+        unsure: None,
+        ranking: &RANKING_170,
+    },
+    Leaf {
+        // 2 inputs
+        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+        // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
+        // and 36 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
+        unsure: None,
+        ranking: &RANKING_171,
+    },
+    Leaf {
+        // 23 inputs
+        // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.002 expected, 1.015 at worst, 0.720 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
         // and 36 more
         best: Ok(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
         unsure: None,
-        ranking: &RANKING_170,
-    },
-    Leaf {
-        // 1 input
-        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-        // and 37 more
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-        unsure: None,
-        ranking: &RANKING_171,
-    },
-    Leaf {
-        // 48 inputs
-        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.004 expected, 1.059 at worst, 0.792 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-        // and 37 more
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-        unsure: None,
         ranking: &RANKING_172,
+    },
+    Leaf {
+        // 4 inputs
+        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+        // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
+        // and 37 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
+        unsure: None,
+        ranking: &RANKING_173,
+    },
+    Leaf {
+        // 3 inputs
+        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+        // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
+        // and 37 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
+        unsure: None,
+        ranking: &RANKING_174,
+    },
+    Leaf {
+        // 30 inputs
+        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.006 expected, 1.059 at worst, 0.746 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+        // and 37 more
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+        unsure: None,
+        ranking: &RANKING_175,
+    },
+    Leaf {
+        // 22 inputs
+        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.009 at worst, 0.792 of the fallback's time at worst
+        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+        // and 37 more
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+        unsure: None,
+        ranking: &RANKING_176,
     },
     Leaf {
         // 3 inputs
@@ -1782,7 +1822,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 37 more
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
         unsure: None,
-        ranking: &RANKING_173,
+        ranking: &RANKING_177,
     },
     Leaf {
         // 5 inputs
@@ -1792,7 +1832,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 37 more
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
         unsure: None,
-        ranking: &RANKING_174,
+        ranking: &RANKING_178,
     },
     Leaf {
         // 4 inputs
@@ -1802,7 +1842,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 37 more
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
         unsure: None,
-        ranking: &RANKING_175,
+        ranking: &RANKING_179,
     },
     Leaf {
         // 4 inputs
@@ -1812,7 +1852,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 37 more
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
         unsure: None,
-        ranking: &RANKING_176,
+        ranking: &RANKING_180,
     },
     Leaf {
         // 4 inputs
@@ -1822,7 +1862,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 37 more
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
         unsure: None,
-        ranking: &RANKING_177,
+        ranking: &RANKING_181,
     },
     Leaf {
         // 13 inputs
@@ -1832,7 +1872,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 37 more
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
         unsure: None,
-        ranking: &RANKING_178,
+        ranking: &RANKING_182,
     },
     Leaf {
         // 4 inputs
@@ -1842,7 +1882,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 37 more
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
         unsure: None,
-        ranking: &RANKING_179,
+        ranking: &RANKING_183,
     },
     Leaf {
         // 5 inputs
@@ -1852,7 +1892,7 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 37 more
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
         unsure: None,
-        ranking: &RANKING_180,
+        ranking: &RANKING_184,
     },
     Leaf {
         // 15 inputs
@@ -1862,172 +1902,221 @@ pub(crate) static LEAVES: [Leaf; 185] = [
         // and 37 more
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
         unsure: None,
-        ranking: &RANKING_181,
+        ranking: &RANKING_185,
     },
     Leaf {
-        // 3 inputs
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.010 expected, 1.031 at worst, 0.983 of the fallback's time at worst
-        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-        // and 34 more
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-        unsure: None,
-        ranking: &RANKING_182,
-    },
-    Leaf {
-        // 8 inputs
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.006 expected, 1.031 at worst, 0.939 of the fallback's time at worst
+        // 6 inputs
+        // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.000 expected, 1.000 at worst, 0.665 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
         // and 37 more
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
         unsure: None,
-        ranking: &RANKING_183,
+        ranking: &RANKING_186,
     },
     Leaf {
-        // 9 inputs
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.000 expected, 1.000 at worst, 0.851 of the fallback's time at worst
+        // 8 inputs
+        // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.000 expected, 1.000 at worst, 0.939 of the fallback's time at worst
         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
         // and 36 more
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
         unsure: None,
-        ranking: &RANKING_184,
+        ranking: &RANKING_187,
+    },
+    Leaf {
+        // 3 inputs
+        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+        // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.010 expected, 1.031 at worst, 0.741 of the fallback's time at worst
+        // and 37 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
+        unsure: None,
+        ranking: &RANKING_188,
+    },
+    Leaf {
+        // 3 inputs
+        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+        // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.010 expected, 1.031 at worst, 0.983 of the fallback's time at worst
+        // and 31 more
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
+        unsure: None,
+        ranking: &RANKING_189,
     },
 ];
 
-static RANKING_0: [(f64, Choice); 8] = [
+static RANKING_0: [(f64, Choice); 10] = [
     (1.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_1: [(f64, Choice); 9] = [
-    (1.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_2: [(f64, Choice); 35] = [
-    (1.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-    (0.0, Choice::TypeCudaLooped2Threads128Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_3: [(f64, Choice); 41] = [
+static RANKING_1: [(f64, Choice); 10] = [
     (1.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-    (0.0, Choice::TypeCudaLooped2Threads128Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_2: [(f64, Choice); 10] = [
+    (0.8421052631578947, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.15789473684210525, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_3: [(f64, Choice); 10] = [
+    (0.7037037037037037, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.25925925925925924, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.037037037037037035, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
 static RANKING_4: [(f64, Choice); 10] = [
-    (0.9545454545454546, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.5416666666666666, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.29166666666666663, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.045454545454545456, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.16666666666666666, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_5: [(f64, Choice); 10] = [
-    (0.6833333333333333, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+static RANKING_5: [(f64, Choice); 11] = [
+    (0.4444444444444444, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.4444444444444444, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.2833333333333333, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.1111111111111111, Choice::TypeCudaPersistentRegistersThreads256Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_6: [(f64, Choice); 31] = [
+static RANKING_6: [(f64, Choice); 11] = [
+    (0.4444444444444444, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.4444444444444444, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.1111111111111111, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_7: [(f64, Choice); 9] = [
+    (0.6666666666666666, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.3333333333333333, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_8: [(f64, Choice); 19] = [
+    (0.9, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.1, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
+    (0.0, Choice::TypeCudaLooped2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_9: [(f64, Choice); 18] = [
+    (1.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
+    (0.0, Choice::TypeCudaLooped2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_10: [(f64, Choice); 19] = [
+    (1.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
+    (0.0, Choice::TypeCudaLooped2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_11: [(f64, Choice); 37] = [
     (1.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
@@ -2041,14 +2130,13 @@ static RANKING_6: [(f64, Choice); 31] = [
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.0, Choice::TypeCudaLooped2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
@@ -2058,10 +2146,17 @@ static RANKING_6: [(f64, Choice); 31] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
     (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_7: [(f64, Choice); 41] = [
+static RANKING_12: [(f64, Choice); 40] = [
     (1.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
@@ -2095,270 +2190,321 @@ static RANKING_7: [(f64, Choice); 41] = [
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_13: [(f64, Choice); 37] = [
+    (1.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
+    (0.0, Choice::TypeCudaLooped2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_14: [(f64, Choice); 15] = [
+    (0.5, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.5, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
+    (0.0, Choice::TypeCudaLooped2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_15: [(f64, Choice); 16] = [
+    (0.6, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.4, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
+    (0.0, Choice::TypeCudaLooped2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_16: [(f64, Choice); 14] = [
+    (0.611111111111111, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.1111111111111111, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.27777777777777773, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
+    (0.0, Choice::TypeCudaLooped2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_17: [(f64, Choice); 18] = [
+    (0.5714285714285714, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.42857142857142855, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
+    (0.0, Choice::TypeCudaLooped2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_18: [(f64, Choice); 14] = [
+    (0.513888888888889, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.2638888888888889, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.13888888888888887, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0625, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.020833333333333332, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
+    (0.0, Choice::TypeCudaLooped2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_19: [(f64, Choice); 14] = [
+    (0.36500000000000005, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.265, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.215, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.11499999999999999, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.04, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
+    (0.0, Choice::TypeCudaLooped2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_20: [(f64, Choice); 13] = [
+    (0.24047619047619045, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.24047619047619045, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.24047619047619045, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.14523809523809522, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.10952380952380951, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.023809523809523808, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_21: [(f64, Choice); 12] = [
+    (0.3055555555555555, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.3055555555555555, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.19444444444444442, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.19444444444444442, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_22: [(f64, Choice); 36] = [
+    (0.375, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.375, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
+    (0.0, Choice::TypeCudaLooped2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.125, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.125, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_23: [(f64, Choice); 40] = [
+    (0.6111111111111112, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.3888888888888889, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
+    (0.0, Choice::TypeCudaLooped2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_24: [(f64, Choice); 40] = [
+    (0.5, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.5, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
+    (0.0, Choice::TypeCudaLooped2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
     (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaLooped4Threads1024Width1),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_8: [(f64, Choice); 10] = [
-    (0.7142857142857143, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.2857142857142857, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_9: [(f64, Choice); 10] = [
-    (0.3888888888888888, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.5222222222222223, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.08888888888888888, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_10: [(f64, Choice); 10] = [
-    (0.38888888888888884, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.38888888888888884, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.2222222222222222, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_11: [(f64, Choice); 10] = [
-    (0.5, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.5, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_12: [(f64, Choice); 29] = [
-    (0.875, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.125, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-    (0.0, Choice::TypeCudaLooped2Threads128Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_13: [(f64, Choice); 38] = [
-    (1.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-    (0.0, Choice::TypeCudaLooped2Threads128Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_14: [(f64, Choice); 37] = [
-    (1.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-    (0.0, Choice::TypeCudaLooped2Threads128Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_15: [(f64, Choice); 18] = [
-    (0.5666666666666667, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.26666666666666666, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-    (0.16666666666666666, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaLooped2Threads128Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_16: [(f64, Choice); 11] = [
-    (0.6, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.4, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-    (0.0, Choice::TypeCudaLooped2Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_17: [(f64, Choice); 12] = [
-    (0.5, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.5, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-    (0.0, Choice::TypeCudaLooped2Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_18: [(f64, Choice); 35] = [
-    (0.5, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.5, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-    (0.0, Choice::TypeCudaLooped2Threads128Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_19: [(f64, Choice); 42] = [
+static RANKING_25: [(f64, Choice); 41] = [
     (0.8333333333333334, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
@@ -2366,16 +2512,14 @@ static RANKING_19: [(f64, Choice); 42] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
     (0.0, Choice::TypeCudaLooped2Threads128Width4),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaLooped2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width4),
@@ -2388,14 +2532,15 @@ static RANKING_19: [(f64, Choice); 42] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
     (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaLooped4Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
     (0.0, Choice::TypeCudaLooped4Threads1024Width2),
     (0.0, Choice::TypeCudaLooped4Threads1024Width1),
@@ -2403,220 +2548,64 @@ static RANKING_19: [(f64, Choice); 42] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_20: [(f64, Choice); 11] = [
-    (0.4666666666666666, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.26666666666666666, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.16666666666666666, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.075, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.025, Choice::TypeCudaPersistentRegistersThreads256Width1),
+static RANKING_26: [(f64, Choice); 10] = [
+    (0.3115942028985507, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.2681159420289855, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.25362318840579706, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.16666666666666669, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_21: [(f64, Choice); 13] = [
-    (0.36500000000000005, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.265, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.215, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.11499999999999999, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.04, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_22: [(f64, Choice); 12] = [
-    (0.2520833333333333, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.2520833333333333, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.2520833333333333, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.12708333333333333, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.09583333333333333, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.020833333333333332, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_23: [(f64, Choice); 12] = [
-    (0.29166666666666663, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.29166666666666663, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.125, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.29166666666666663, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+static RANKING_27: [(f64, Choice); 13] = [
+    (0.32222222222222224, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.23888888888888885, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.23888888888888885, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.18333333333333335, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.016666666666666666, Choice::TypeCudaLooped4Threads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_24: [(f64, Choice); 35] = [
-    (0.5625, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.3125, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaLooped2Threads128Width4),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0625, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0625, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_25: [(f64, Choice); 39] = [
-    (0.75, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.25, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-    (0.0, Choice::TypeCudaLooped2Threads128Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+static RANKING_28: [(f64, Choice); 10] = [
+    (0.34027777777777773, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.2569444444444445, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.20138888888888887, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.20138888888888887, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_26: [(f64, Choice); 40] = [
-    (0.6666666666666666, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.3333333333333333, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-    (0.0, Choice::TypeCudaLooped2Threads128Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_27: [(f64, Choice); 12] = [
-    (0.28666666666666674, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.2866666666666667, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.22952380952380952, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.19142857142857142, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.005714285714285714, Choice::TypeCudaLooped4Threads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaLooped2Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_28: [(f64, Choice); 12] = [
-    (0.30147058823529416, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.26715686274509803, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.20343137254901958, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.22794117647058817, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_29: [(f64, Choice); 12] = [
+    (0.28333333333333327, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.275, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.2, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.2416666666666666, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaLooped2Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_29: [(f64, Choice); 10] = [
+static RANKING_30: [(f64, Choice); 10] = [
     (0.38, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.18, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.18, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
@@ -2629,10 +2618,10 @@ static RANKING_29: [(f64, Choice); 10] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_30: [(f64, Choice); 12] = [
+static RANKING_31: [(f64, Choice); 12] = [
     (0.37857142857142856, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.26746031746031745, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.15634920634920638, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.26746031746031745, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.17222222222222225, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.015873015873015872, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
@@ -2644,16 +2633,44 @@ static RANKING_30: [(f64, Choice); 12] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_31: [(f64, Choice); 31] = [
-    (0.27564102564102566, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.22435897435897434, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.27564102564102566, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.22435897435897434, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+static RANKING_32: [(f64, Choice); 10] = [
+    (0.2555555555555555, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.2694444444444444, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.274074074074074, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.1444444444444445, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.05185185185185184, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.004629629629629629, Choice::TypeCudaLooped4Threads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_33: [(f64, Choice); 12] = [
+    (0.2708333333333333, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.2708333333333333, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.2708333333333333, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.1875, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaLooped2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_34: [(f64, Choice); 31] = [
+    (0.27222222222222225, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.27222222222222225, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.2277777777777778, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.2277777777777778, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaLooped2Threads128Width4),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
@@ -2678,7 +2695,7 @@ static RANKING_31: [(f64, Choice); 31] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_32: [(f64, Choice); 37] = [
+static RANKING_35: [(f64, Choice); 37] = [
     (0.369047619047619, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
     (0.20238095238095236, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.20238095238095236, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -2699,8 +2716,8 @@ static RANKING_32: [(f64, Choice); 37] = [
     (0.0, Choice::TypeCudaLooped2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
@@ -2718,7 +2735,7 @@ static RANKING_32: [(f64, Choice); 37] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_33: [(f64, Choice); 42] = [
+static RANKING_36: [(f64, Choice); 42] = [
     (0.4772727272727273, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
     (0.25, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.20454545454545456, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -2763,7 +2780,7 @@ static RANKING_33: [(f64, Choice); 42] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_34: [(f64, Choice); 42] = [
+static RANKING_37: [(f64, Choice); 42] = [
     (0.4444444444444444, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.2944444444444444, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.20555555555555555, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
@@ -2808,107 +2825,15 @@ static RANKING_34: [(f64, Choice); 42] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_35: [(f64, Choice); 9] = [
-    (0.3, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.175, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.3, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.175, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.05, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_36: [(f64, Choice); 10] = [
-    (0.2654320987654321, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.22839506172839508, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.2654320987654321, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.17283950617283952, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.06172839506172839, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.006172839506172839, Choice::TypeCudaLooped4Threads32Width4Rows4),
+static RANKING_38: [(f64, Choice); 39] = [
+    (0.3154761904761904, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.3154761904761904, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.24404761904761907, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.125, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_37: [(f64, Choice); 12] = [
-    (0.3125, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.3125, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.2708333333333333, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.10416666666666666, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaLooped2Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_38: [(f64, Choice); 15] = [
-    (0.29999999999999993, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.29999999999999993, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.29999999999999993, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.1, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaLooped2Threads128Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_39: [(f64, Choice); 31] = [
-    (0.3125, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.3125, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.1875, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.1875, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaLooped2Threads128Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_40: [(f64, Choice); 36] = [
-    (0.3833333333333333, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.2833333333333333, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.2833333333333333, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.05, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaLooped2Threads128Width4),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
@@ -2918,11 +2843,11 @@ static RANKING_40: [(f64, Choice); 36] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaLooped2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
@@ -2935,47 +2860,93 @@ static RANKING_40: [(f64, Choice); 36] = [
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_41: [(f64, Choice); 42] = [
-    (0.3125, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.3125, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.28125, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.09375, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaLooped2Threads128Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_39: [(f64, Choice); 40] = [
+    (0.3333333333333333, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.3333333333333333, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.2333333333333333, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.1, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaLooped2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_40: [(f64, Choice); 42] = [
+    (0.34722222222222215, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.34722222222222215, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.2638888888888889, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.041666666666666664, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaLooped2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
     (0.0, Choice::TypeCudaLooped4Threads1024Width2),
@@ -2984,7 +2955,7 @@ static RANKING_41: [(f64, Choice); 42] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_42: [(f64, Choice); 42] = [
+static RANKING_41: [(f64, Choice); 42] = [
     (0.19444444444444442, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.3611111111111111, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
     (0.3611111111111111, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
@@ -2998,8 +2969,8 @@ static RANKING_42: [(f64, Choice); 42] = [
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
     (0.0, Choice::TypeCudaLooped2Threads1024Width4),
@@ -3020,8 +2991,8 @@ static RANKING_42: [(f64, Choice); 42] = [
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
     (0.0, Choice::TypeCudaLooped4Threads1024Width2),
     (0.0, Choice::TypeCudaLooped4Threads1024Width1),
@@ -3029,14 +3000,66 @@ static RANKING_42: [(f64, Choice); 42] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_43: [(f64, Choice); 17] = [
+static RANKING_42: [(f64, Choice); 14] = [
+    (0.27987528344671203, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.16479591836734694, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.13701814058956915, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.16479591836734694, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.09654195011337868, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.10051020408163265, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.050510204081632655, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.005952380952380952, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaLooped2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_43: [(f64, Choice); 15] = [
+    (0.17617148932938412, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.1095048226627174, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.15862762968026128, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.12003113845219111, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.12880306827675247, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.08318903318903319, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.07583732057416268, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0488531935900357, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.05461760461760462, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.025544922913343968, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.014433811802232858, Choice::TypeCudaLooped2Threads128Width4),
+    (0.0043859649122807015, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_44: [(f64, Choice); 14] = [
+    (0.2606428571428571, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.1629761904761905, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.1552619047619048, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.14497619047619048, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.1029761904761905, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.06697619047619048, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.055785714285714286, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.016301587301587303, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.011222222222222222, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.02288095238095238, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaLooped2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_45: [(f64, Choice); 17] = [
     (0.24166666666666667, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.325, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.24166666666666667, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.10277777777777779, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
     (0.061111111111111116, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.027777777777777776, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
     (0.0, Choice::TypeCudaLooped2Threads128Width4),
@@ -3044,60 +3067,25 @@ static RANKING_43: [(f64, Choice); 17] = [
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_44: [(f64, Choice); 14] = [
-    (0.24095238095238095, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.17595238095238097, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.1326190476190476, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.13130952380952382, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.12261904761904763, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.11011904761904763, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.01630952380952381, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.01630952380952381, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.03630952380952381, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.004166666666666667, Choice::TypeCudaLooped2Threads128Width4),
-    (0.009166666666666667, Choice::TypeCudaPersistentRegistersThreads256Width2),
+static RANKING_46: [(f64, Choice); 14] = [
+    (0.12905122655122653, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.11476551226551227, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.10905122655122654, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.12905122655122653, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.11238455988455989, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.09238455988455987, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.11476551226551227, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.05131313131313131, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.09238455988455987, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.03575757575757575, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.01, Choice::TypeCudaLooped2Threads128Width4),
+    (0.00909090909090909, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_45: [(f64, Choice); 14] = [
-    (0.26476096367400714, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.19012328251458682, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.1814276303406738, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.15135516657255788, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.006807202459376373, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0836015433841521, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.05171748541313758, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.04607566346696782, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.004391743522178305, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.017763034067381892, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.001976284584980237, Choice::TypeCudaLooped2Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_46: [(f64, Choice); 15] = [
-    (0.14274505256648115, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.13976886209029069, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.14453076685219543, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.13466682127396415, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.08883348794063081, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.07976319315605031, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.08645253555967844, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.08373144712430428, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.05273654916512059, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.03638167388167388, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0071428571428571435, Choice::TypeCudaLooped2Threads128Width4),
-    (0.003246753246753247, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
@@ -3119,19 +3107,19 @@ static RANKING_47: [(f64, Choice); 14] = [
 ];
 
 static RANKING_48: [(f64, Choice); 16] = [
-    (0.15915750915750915, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.13992673992673993, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.12252747252747254, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.13095238095238096, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.09184981684981684, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.13351648351648351, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.09890109890109891, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0673076923076923, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.05586080586080587, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.14285714285714285, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.10714285714285714, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.14285714285714285, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.11904761904761907, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.10714285714285714, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.14285714285714285, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.08928571428571429, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.06547619047619048, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.08333333333333333, Choice::TypeCudaPersistentRegistersThreads256Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.0, Choice::TypeCudaLooped2Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
@@ -3144,14 +3132,14 @@ static RANKING_49: [(f64, Choice); 17] = [
     (0.125, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
     (0.125, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.125, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.125, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.125, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.125, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaLooped2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
     (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
@@ -3598,46 +3586,13 @@ static RANKING_65: [(f64, Choice); 25] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_66: [(f64, Choice); 14] = [
-    (1.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+static RANKING_66: [(f64, Choice); 15] = [
+    (0.8, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.2, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_67: [(f64, Choice); 13] = [
-    (0.75, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.25, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_68: [(f64, Choice); 15] = [
-    (0.7619047619047619, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.11904761904761904, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.11904761904761904, Choice::TypeCudaPersistentRegistersThreads256Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -3646,6 +3601,39 @@ static RANKING_68: [(f64, Choice); 15] = [
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaLooped2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_67: [(f64, Choice); 13] = [
+    (0.611111111111111, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.1111111111111111, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.27777777777777773, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_68: [(f64, Choice); 14] = [
+    (1.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
@@ -4267,25 +4255,7 @@ static RANKING_98: [(f64, Choice); 16] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_99: [(f64, Choice); 15] = [
-    (0.25, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.49999999999999994, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.25, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaLooped2Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_100: [(f64, Choice); 14] = [
+static RANKING_99: [(f64, Choice); 14] = [
     (0.26666666666666666, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.10000000000000002, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.10000000000000002, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -4302,7 +4272,43 @@ static RANKING_100: [(f64, Choice); 14] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_101: [(f64, Choice); 14] = [
+static RANKING_100: [(f64, Choice); 15] = [
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (1.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaLooped2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_101: [(f64, Choice); 15] = [
+    (0.3333333333333333, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.3333333333333333, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.3333333333333333, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaLooped2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_102: [(f64, Choice); 14] = [
     (0.38888888888888884, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
@@ -4319,7 +4325,7 @@ static RANKING_101: [(f64, Choice); 14] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_102: [(f64, Choice); 17] = [
+static RANKING_103: [(f64, Choice); 17] = [
     (0.525, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
@@ -4339,7 +4345,7 @@ static RANKING_102: [(f64, Choice); 17] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_103: [(f64, Choice); 18] = [
+static RANKING_104: [(f64, Choice); 17] = [
     (0.3928571428571429, Choice::TypeCudaPersistentRegistersThreads256Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.3928571428571429, Choice::TypeCudaPersistentRegistersThreads128Width1),
@@ -4356,37 +4362,50 @@ static RANKING_103: [(f64, Choice); 18] = [
     (0.0, Choice::TypeCudaLooped2Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_104: [(f64, Choice); 18] = [
-    (0.5555555555555556, Choice::TypeCudaPersistentRegistersThreads128Width1),
+static RANKING_105: [(f64, Choice); 17] = [
+    (0.6666666666666666, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.3888888888888889, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.2916666666666667, Choice::TypeCudaPersistentRegistersThreads256Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.05555555555555555, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.041666666666666664, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width1),
     (0.0, Choice::TypeCudaLooped2Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_105: [(f64, Choice); 11] = [
+static RANKING_106: [(f64, Choice); 12] = [
+    (0.5, Choice::TypeCudaPersistentRegistersThreads256Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.5625, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.4444444444444444, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0625, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.05555555555555555, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_107: [(f64, Choice); 11] = [
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.3333333333333333, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
@@ -4395,14 +4414,14 @@ static RANKING_105: [(f64, Choice); 11] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_106: [(f64, Choice); 16] = [
-    (0.8409090909090909, Choice::TypeCudaPersistentRegistersThreads128Width1),
+static RANKING_108: [(f64, Choice); 19] = [
+    (0.8611111111111112, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.1590909090909091, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.1388888888888889, Choice::TypeCudaPersistentRegistersThreads256Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -4411,60 +4430,41 @@ static RANKING_106: [(f64, Choice); 16] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
     (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_107: [(f64, Choice); 15] = [
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.3181818181818182, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.13636363636363635, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.5454545454545454, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_108: [(f64, Choice); 20] = [
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.125, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.29166666666666663, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.125, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.29166666666666663, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.16666666666666666, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
 static RANKING_109: [(f64, Choice); 16] = [
-    (0.18888888888888888, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.18888888888888888, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.18888888888888888, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.18888888888888888, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.7222222222222222, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.1111111111111111, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.12222222222222223, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.16666666666666666, Choice::TypeCudaPersistentRegistersThreads256Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.12222222222222223, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_110: [(f64, Choice); 16] = [
+    (0.21666666666666667, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.21666666666666667, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.21666666666666667, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.21666666666666667, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.06666666666666667, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.06666666666666667, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
@@ -4474,16 +4474,16 @@ static RANKING_109: [(f64, Choice); 16] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_110: [(f64, Choice); 19] = [
-    (0.22291666666666665, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.22291666666666665, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.22291666666666665, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.18125, Choice::TypeCudaPersistentRegistersThreads256Width1),
+static RANKING_111: [(f64, Choice); 19] = [
+    (0.13888888888888887, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.25, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.25, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.13888888888888887, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.16666666666666666, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.05555555555555555, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.15, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
@@ -4496,33 +4496,60 @@ static RANKING_110: [(f64, Choice); 19] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_111: [(f64, Choice); 13] = [
-    (0.44000000000000006, Choice::TypeCudaPersistentRegistersThreads128Width2),
+static RANKING_112: [(f64, Choice); 19] = [
+    (0.24333333333333335, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.1933333333333333, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.24333333333333335, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.13999999999999999, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.04, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.24, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.1, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_112: [(f64, Choice); 15] = [
-    (0.49166666666666664, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.21041666666666667, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.15999999999999998, Choice::TypeCudaPersistentRegistersThreads256Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.17916666666666667, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.075, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.04375, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.15999999999999998, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_113: [(f64, Choice); 20] = [
+    (0.25, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.25, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.25, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.08333333333333333, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.16666666666666666, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_114: [(f64, Choice); 13] = [
+    (0.5, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.125, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.25, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.125, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.0, Choice::TypeCudaLooped2Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
@@ -4530,7 +4557,25 @@ static RANKING_112: [(f64, Choice); 15] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_113: [(f64, Choice); 16] = [
+static RANKING_115: [(f64, Choice); 15] = [
+    (0.5833333333333334, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.2196969696969697, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.17424242424242423, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.022727272727272728, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_116: [(f64, Choice); 16] = [
     (0.36666666666666664, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.1, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -4549,7 +4594,7 @@ static RANKING_113: [(f64, Choice); 16] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_114: [(f64, Choice); 16] = [
+static RANKING_117: [(f64, Choice); 16] = [
     (0.14325396825396827, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.14325396825396827, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.14325396825396827, Choice::TypeCudaPersistentRegistersThreads128Width1),
@@ -4568,7 +4613,7 @@ static RANKING_114: [(f64, Choice); 16] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_115: [(f64, Choice); 17] = [
+static RANKING_118: [(f64, Choice); 17] = [
     (0.1636032948532949, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.16915885040885045, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.1344366281866282, Choice::TypeCudaPersistentRegistersThreads128Width1),
@@ -4588,7 +4633,7 @@ static RANKING_115: [(f64, Choice); 17] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_116: [(f64, Choice); 25] = [
+static RANKING_119: [(f64, Choice); 25] = [
     (0.17718253968253966, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.17718253968253966, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.17718253968253966, Choice::TypeCudaPersistentRegistersThreads256Width4),
@@ -4616,7 +4661,7 @@ static RANKING_116: [(f64, Choice); 25] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_117: [(f64, Choice); 15] = [
+static RANKING_120: [(f64, Choice); 15] = [
     (0.16938775510204082, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.1336734693877551, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.17653061224489794, Choice::TypeCudaPersistentRegistersThreads128Width4),
@@ -4634,7 +4679,7 @@ static RANKING_117: [(f64, Choice); 15] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_118: [(f64, Choice); 10] = [
+static RANKING_121: [(f64, Choice); 10] = [
     (0.125, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.25, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.125, Choice::TypeCudaPersistentRegistersThreads128Width4),
@@ -4647,7 +4692,7 @@ static RANKING_118: [(f64, Choice); 10] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_119: [(f64, Choice); 11] = [
+static RANKING_122: [(f64, Choice); 11] = [
     (0.3421768707482994, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.258843537414966, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.15963718820861678, Choice::TypeCudaPersistentRegistersThreads128Width4),
@@ -4661,7 +4706,7 @@ static RANKING_119: [(f64, Choice); 11] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_120: [(f64, Choice); 12] = [
+static RANKING_123: [(f64, Choice); 12] = [
     (0.24751552795031057, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.26925465838509316, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.13338509316770186, Choice::TypeCudaPersistentRegistersThreads128Width4),
@@ -4676,7 +4721,7 @@ static RANKING_120: [(f64, Choice); 12] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_121: [(f64, Choice); 34] = [
+static RANKING_124: [(f64, Choice); 34] = [
     (0.18181517556517557, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.14709295334295336, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.1366762866762867, Choice::TypeCudaPersistentRegistersThreads256Width1),
@@ -4713,7 +4758,7 @@ static RANKING_121: [(f64, Choice); 34] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_122: [(f64, Choice); 30] = [
+static RANKING_125: [(f64, Choice); 30] = [
     (0.13991552429052428, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.11792478354978354, Choice::TypeCudaPersistentRegistersThreads256Width1),
     (0.12949885762385763, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -4746,7 +4791,7 @@ static RANKING_122: [(f64, Choice); 30] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_123: [(f64, Choice); 26] = [
+static RANKING_126: [(f64, Choice); 26] = [
     (0.11547619047619047, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.1488095238095238, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.11547619047619047, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -4775,7 +4820,7 @@ static RANKING_123: [(f64, Choice); 26] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_124: [(f64, Choice); 19] = [
+static RANKING_127: [(f64, Choice); 19] = [
     (0.16018518518518518, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.19722222222222222, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.13240740740740742, Choice::TypeCudaPersistentRegistersThreads256Width1),
@@ -4797,7 +4842,7 @@ static RANKING_124: [(f64, Choice); 19] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_125: [(f64, Choice); 17] = [
+static RANKING_128: [(f64, Choice); 17] = [
     (0.4155555555555556, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.3377777777777778, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
@@ -4817,7 +4862,7 @@ static RANKING_125: [(f64, Choice); 17] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_126: [(f64, Choice); 17] = [
+static RANKING_129: [(f64, Choice); 17] = [
     (0.23273809523809527, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.20892857142857144, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.23035714285714287, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -4837,7 +4882,7 @@ static RANKING_126: [(f64, Choice); 17] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_127: [(f64, Choice); 14] = [
+static RANKING_130: [(f64, Choice); 14] = [
     (0.3274074074074074, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.09407407407407406, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.13074074074074074, Choice::TypeCudaPersistentRegistersThreads512Width2),
@@ -4854,7 +4899,7 @@ static RANKING_127: [(f64, Choice); 14] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_128: [(f64, Choice); 25] = [
+static RANKING_131: [(f64, Choice); 25] = [
     (0.6666666666666666, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.14285714285714285, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
@@ -4882,7 +4927,7 @@ static RANKING_128: [(f64, Choice); 25] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_129: [(f64, Choice); 36] = [
+static RANKING_132: [(f64, Choice); 37] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
@@ -4904,24 +4949,25 @@ static RANKING_129: [(f64, Choice); 36] = [
     (0.0, Choice::TypeCudaLooped2Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_130: [(f64, Choice); 37] = [
+static RANKING_133: [(f64, Choice); 37] = [
     (0.3125, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.07291666666666666, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.10416666666666666, Choice::TypeCudaPersistentRegistersThreads256Width4),
@@ -4951,8 +4997,8 @@ static RANKING_130: [(f64, Choice); 37] = [
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
@@ -4961,7 +5007,7 @@ static RANKING_130: [(f64, Choice); 37] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_131: [(f64, Choice); 37] = [
+static RANKING_134: [(f64, Choice); 37] = [
     (0.15796356421356425, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.14016053391053396, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.09773629148629147, Choice::TypeCudaPersistentRegistersThreads512Width4),
@@ -5001,7 +5047,7 @@ static RANKING_131: [(f64, Choice); 37] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_132: [(f64, Choice); 31] = [
+static RANKING_135: [(f64, Choice); 31] = [
     (0.11916666666666667, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.20805555555555552, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.09861111111111112, Choice::TypeCudaPersistentRegistersThreads512Width4),
@@ -5035,7 +5081,7 @@ static RANKING_132: [(f64, Choice); 31] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_133: [(f64, Choice); 28] = [
+static RANKING_136: [(f64, Choice); 28] = [
     (0.3125, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.34375, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
@@ -5066,7 +5112,7 @@ static RANKING_133: [(f64, Choice); 28] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_134: [(f64, Choice); 29] = [
+static RANKING_137: [(f64, Choice); 29] = [
     (0.3642857142857143, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.2634920634920635, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
@@ -5098,7 +5144,7 @@ static RANKING_134: [(f64, Choice); 29] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_135: [(f64, Choice); 33] = [
+static RANKING_138: [(f64, Choice); 33] = [
     (0.1833333333333333, Choice::TypeCudaPersistentRegistersThreads1024Width4),
     (0.2333333333333333, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.05, Choice::TypeCudaPersistentRegistersThreads1024Width2),
@@ -5134,7 +5180,7 @@ static RANKING_135: [(f64, Choice); 33] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_136: [(f64, Choice); 33] = [
+static RANKING_139: [(f64, Choice); 33] = [
     (0.30701754385964913, Choice::TypeCudaPersistentRegistersThreads1024Width4),
     (0.40350877192982454, Choice::TypeCudaPersistentRegistersThreads1024Width2),
     (0.061403508771929814, Choice::TypeCudaPersistentRegistersThreads512Width4),
@@ -5170,7 +5216,7 @@ static RANKING_136: [(f64, Choice); 33] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_137: [(f64, Choice); 37] = [
+static RANKING_140: [(f64, Choice); 37] = [
     (0.25, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.25, Choice::TypeCudaPersistentRegistersThreads1024Width4),
     (0.08333333333333333, Choice::TypeCudaPersistentRegistersThreads1024Width2),
@@ -5210,7 +5256,7 @@ static RANKING_137: [(f64, Choice); 37] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_138: [(f64, Choice); 38] = [
+static RANKING_141: [(f64, Choice); 38] = [
     (0.3263888888888889, Choice::TypeCudaPersistentRegistersThreads1024Width4),
     (0.24305555555555555, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.24305555555555555, Choice::TypeCudaPersistentRegistersThreads1024Width2),
@@ -5251,7 +5297,7 @@ static RANKING_138: [(f64, Choice); 38] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_139: [(f64, Choice); 40] = [
+static RANKING_142: [(f64, Choice); 40] = [
     (0.6111111111111112, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.16666666666666666, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
@@ -5262,17 +5308,17 @@ static RANKING_139: [(f64, Choice); 40] = [
     (0.2222222222222222, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width2),
     (0.0, Choice::TypeCudaLooped2Threads512Width4),
@@ -5294,29 +5340,29 @@ static RANKING_139: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_140: [(f64, Choice); 40] = [
-    (0.7037037037037037, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+static RANKING_143: [(f64, Choice); 40] = [
+    (0.5897435897435896, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.14814814814814814, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.1282051282051282, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.14814814814814814, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.2564102564102564, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.02564102564102564, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
     (0.0, Choice::TypeCudaLooped2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width2),
     (0.0, Choice::TypeCudaLooped2Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width4),
@@ -5327,345 +5373,261 @@ static RANKING_140: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_141: [(f64, Choice); 40] = [
+static RANKING_144: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.40625, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.15625, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.21875, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.09375, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.125, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_145: [(f64, Choice); 40] = [
     (0.5, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.1, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.3, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.1, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_142: [(f64, Choice); 40] = [
-    (0.45, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.25, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.16666666666666666, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.05, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.3333333333333333, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.2, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.05, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_143: [(f64, Choice); 37] = [
-    (0.2777777777777778, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.08333333333333333, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.1111111111111111, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.1111111111111111, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.13888888888888887, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.027777777777777776, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.027777777777777776, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.05555555555555555, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.1111111111111111, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-    (0.05555555555555555, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_144: [(f64, Choice); 33] = [
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.15885416666666666, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.09635416666666666, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.18177083333333333, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.3046875, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0984375, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0359375, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.0359375, Choice::TypeCudaLooped4Threads512Width4),
-    (0.05208333333333333, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0125, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.015625, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0078125, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_145: [(f64, Choice); 37] = [
-    (0.5666666666666667, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.2333333333333333, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.06666666666666667, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.06666666666666667, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.06666666666666667, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_146: [(f64, Choice); 37] = [
-    (0.3803030303030303, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.007575757575757575, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.12651515151515152, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.2412878787878788, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.12462121212121212, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.07537878787878788, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.04431818181818182, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_147: [(f64, Choice); 40] = [
-    (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
     (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
     (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_148: [(f64, Choice); 40] = [
-    (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+static RANKING_146: [(f64, Choice); 38] = [
+    (0.27380952380952384, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.07142857142857142, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.13095238095238096, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.13095238095238096, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.023809523809523808, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.11904761904761904, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.023809523809523808, Choice::TypeCudaLooped2Threads1024Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.09523809523809523, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.047619047619047616, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.03571428571428571, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.047619047619047616, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_147: [(f64, Choice); 33] = [
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.1337719298245614, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.1337719298245614, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.1706140350877193, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.10043859649122806, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.2565789473684211, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.08289473684210526, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.03026315789473684, Choice::TypeCudaLooped4Threads512Width4),
+    (0.043859649122807015, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.017543859649122806, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.010526315789473684, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.013157894736842105, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.006578947368421052, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_148: [(f64, Choice); 37] = [
+    (0.2696969696969697, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.01515151515151515, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.19015151515151515, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.05757575757575757, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.15984848484848488, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.21893939393939393, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.08863636363636364, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
 static RANKING_149: [(f64, Choice); 37] = [
+    (0.46875, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.171875, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.296875, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0625, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_150: [(f64, Choice); 40] = [
+    (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -5673,39 +5635,124 @@ static RANKING_149: [(f64, Choice); 37] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.6666666666666666, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.3333333333333333, Choice::TypeCudaLooped4Threads1024Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
     (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_151: [(f64, Choice); 40] = [
+    (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_152: [(f64, Choice); 37] = [
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.6, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.4, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads512Width4),
     (0.0, Choice::TypeCudaLooped2Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_150: [(f64, Choice); 37] = [
+static RANKING_153: [(f64, Choice); 37] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -5716,36 +5763,36 @@ static RANKING_150: [(f64, Choice); 37] = [
     (1.0, Choice::TypeCudaLooped4Threads1024Width1),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
     (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads512Width4),
     (0.0, Choice::TypeCudaLooped2Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_151: [(f64, Choice); 35] = [
+static RANKING_154: [(f64, Choice); 35] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -5754,36 +5801,36 @@ static RANKING_151: [(f64, Choice); 35] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
     (0.5, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-    (0.3333333333333333, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.3333333333333333, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
     (0.16666666666666666, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
     (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_152: [(f64, Choice); 36] = [
+static RANKING_155: [(f64, Choice); 35] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -5793,36 +5840,35 @@ static RANKING_152: [(f64, Choice); 36] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
     (1.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
     (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_153: [(f64, Choice); 40] = [
+static RANKING_156: [(f64, Choice); 40] = [
     (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -5836,162 +5882,32 @@ static RANKING_153: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
     (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_154: [(f64, Choice); 40] = [
-    (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
     (0.0, Choice::TypeCudaLooped4Threads512Width4),
     (0.0, Choice::TypeCudaLooped2Threads512Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_155: [(f64, Choice); 40] = [
-    (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_156: [(f64, Choice); 41] = [
-    (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaLooped2Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
@@ -6009,29 +5925,29 @@ static RANKING_157: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
     (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
     (0.0, Choice::TypeCudaLooped4Threads1024Width1),
     (0.0, Choice::TypeCudaLooped4Threads512Width4),
     (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
@@ -6039,7 +5955,7 @@ static RANKING_157: [(f64, Choice); 40] = [
 ];
 
 static RANKING_158: [(f64, Choice); 40] = [
-    (0.5972222222222222, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -6047,42 +5963,42 @@ static RANKING_158: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.20833333333333334, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.09722222222222221, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.09722222222222221, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_159: [(f64, Choice); 40] = [
-    (0.8181818181818182, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+static RANKING_159: [(f64, Choice); 41] = [
+    (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -6090,127 +6006,129 @@ static RANKING_159: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.18181818181818182, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaLooped2Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
 static RANKING_160: [(f64, Choice); 40] = [
-    (0.6428571428571429, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.07142857142857142, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.2857142857142857, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
 static RANKING_161: [(f64, Choice); 40] = [
-    (0.725, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.75, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.2, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.08333333333333333, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.08333333333333333, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.08333333333333333, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.025, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.025, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.025, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
     (0.0, Choice::TypeCudaLooped2Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_162: [(f64, Choice); 39] = [
+static RANKING_162: [(f64, Choice); 40] = [
+    (0.8418803418803419, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -6218,83 +6136,42 @@ static RANKING_162: [(f64, Choice); 39] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.38888888888888884, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.2916666666666667, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.15277777777777776, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.08333333333333333, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.13675213675213674, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.021367521367521364, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.027777777777777776, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.05555555555555555, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_163: [(f64, Choice); 39] = [
-    (0.2916666666666667, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.1553030303030303, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.17045454545454544, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.08712121212121211, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.18181818181818182, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.11363636363636363, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
     (0.0, Choice::TypeCudaLooped2Threads1024Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
     (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_164: [(f64, Choice); 39] = [
+static RANKING_163: [(f64, Choice); 40] = [
+    (0.7941176470588235, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -6302,84 +6179,128 @@ static RANKING_164: [(f64, Choice); 39] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.029411764705882353, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.17647058823529413, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_164: [(f64, Choice); 40] = [
+    (0.75, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.25, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_165: [(f64, Choice); 40] = [
+    (0.9210526315789473, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.02631578947368421, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.05263157894736842, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.1111111111111111, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.7777777777777777, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.1111111111111111, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_165: [(f64, Choice); 39] = [
-    (0.6666666666666666, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.2222222222222222, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.1111111111111111, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
 static RANKING_166: [(f64, Choice); 40] = [
-    (0.8796296296296295, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.8571428571428571, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -6387,85 +6308,85 @@ static RANKING_166: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.07407407407407407, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.046296296296296294, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.14285714285714285, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
     (0.0, Choice::TypeCudaLooped4Threads1024Width4),
     (0.0, Choice::TypeCudaLooped2Threads1024Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped2Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
 static RANKING_167: [(f64, Choice); 40] = [
+    (0.9090909090909091, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.625, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.09090909090909091, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.375, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
 static RANKING_168: [(f64, Choice); 40] = [
-    (0.9, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.4375, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -6473,42 +6394,41 @@ static RANKING_168: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.02, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.08, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.5, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0625, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_169: [(f64, Choice); 40] = [
-    (0.6730769230769231, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+static RANKING_169: [(f64, Choice); 39] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -6516,169 +6436,339 @@ static RANKING_169: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.19230769230769232, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.038461538461538464, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.48148148148148145, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.35185185185185186, Choice::TypeCudaLooped2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.09259259259259259, Choice::TypeCudaLooped4Threads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.037037037037037035, Choice::TypeCudaLooped4Threads512Width4),
+    (0.037037037037037035, Choice::TypeCudaLooped2Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.09615384615384616, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
 static RANKING_170: [(f64, Choice); 39] = [
-    (1.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.24479166666666666, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.18229166666666666, Choice::TypeCudaPersistentRegistersThreads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.203125, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.11979166666666666, Choice::TypeCudaPersistentRegistersThreads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.25, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
     (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaLooped4Threads512Width4),
     (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_171: [(f64, Choice); 40] = [
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+static RANKING_171: [(f64, Choice); 39] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.16666666666666666, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.6666666666666666, Choice::TypeCudaLooped4Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (1.0, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.16666666666666666, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
     (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_172: [(f64, Choice); 40] = [
-    (0.7395833333333334, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+static RANKING_172: [(f64, Choice); 39] = [
+    (0.7391304347826086, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.052083333333333336, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.10416666666666667, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.17391304347826086, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.10416666666666667, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
     (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.08695652173913043, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
     (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
 static RANKING_173: [(f64, Choice); 40] = [
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.75, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.25, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_174: [(f64, Choice); 40] = [
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.16666666666666666, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.8333333333333334, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_175: [(f64, Choice); 40] = [
+    (0.6166666666666667, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.08333333333333333, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.16666666666666666, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.13333333333333333, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_176: [(f64, Choice); 40] = [
+    (0.9318181818181818, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.022727272727272728, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.045454545454545456, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_177: [(f64, Choice); 40] = [
     (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -6692,22 +6782,22 @@ static RANKING_173: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped2Threads1024Width4),
@@ -6721,7 +6811,7 @@ static RANKING_173: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_174: [(f64, Choice); 40] = [
+static RANKING_178: [(f64, Choice); 40] = [
     (0.6, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -6735,22 +6825,22 @@ static RANKING_174: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width4),
@@ -6764,7 +6854,7 @@ static RANKING_174: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_175: [(f64, Choice); 40] = [
+static RANKING_179: [(f64, Choice); 40] = [
     (0.625, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -6772,28 +6862,28 @@ static RANKING_175: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.375, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
     (0.0, Choice::TypeCudaLooped4Threads1024Width4),
     (0.0, Choice::TypeCudaLooped2Threads1024Width4),
@@ -6807,50 +6897,7 @@ static RANKING_175: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_176: [(f64, Choice); 40] = [
-    (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-    (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_177: [(f64, Choice); 40] = [
+static RANKING_180: [(f64, Choice); 40] = [
     (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -6864,36 +6911,79 @@ static RANKING_177: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_181: [(f64, Choice); 40] = [
+    (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
     (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaLooped4Threads512Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
     (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_178: [(f64, Choice); 40] = [
+static RANKING_182: [(f64, Choice); 40] = [
     (0.8846153846153846, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -6903,32 +6993,32 @@ static RANKING_178: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.07692307692307693, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.07692307692307693, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width4),
     (0.0, Choice::TypeCudaLooped2Threads1024Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width2),
     (0.0, Choice::TypeCudaLooped4Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
     (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width1),
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
@@ -6936,7 +7026,7 @@ static RANKING_178: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_179: [(f64, Choice); 40] = [
+static RANKING_183: [(f64, Choice); 40] = [
     (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -6950,24 +7040,24 @@ static RANKING_179: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
     (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width2),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
     (0.0, Choice::TypeCudaLooped4Threads512Width4),
@@ -6979,7 +7069,7 @@ static RANKING_179: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_180: [(f64, Choice); 40] = [
+static RANKING_184: [(f64, Choice); 40] = [
     (0.8, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -6994,21 +7084,21 @@ static RANKING_180: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width4),
@@ -7022,7 +7112,7 @@ static RANKING_180: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_181: [(f64, Choice); 40] = [
+static RANKING_185: [(f64, Choice); 40] = [
     (0.7333333333333333, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -7037,21 +7127,21 @@ static RANKING_181: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
     (0.26666666666666666, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width2),
@@ -7065,8 +7155,51 @@ static RANKING_181: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_182: [(f64, Choice); 37] = [
-    (0.6666666666666666, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+static RANKING_186: [(f64, Choice); 40] = [
+    (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_187: [(f64, Choice); 39] = [
+    (0.625, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -7076,116 +7209,113 @@ static RANKING_182: [(f64, Choice); 37] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-    (0.1111111111111111, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.1111111111111111, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-    (0.1111111111111111, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaLooped2Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-    (0.0, Choice::TypeCudaLooped4Threads256Width1),
-];
-
-static RANKING_183: [(f64, Choice); 40] = [
-    (0.5, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
     (0.375, Choice::TypeCudaLooped4Threads1024Width2),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.125, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
     (0.0, Choice::TypeCudaLooped4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaLooped2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
     (0.0, Choice::TypeCudaLooped4Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];
 
-static RANKING_184: [(f64, Choice); 39] = [
-    (0.9444444444444444, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+static RANKING_188: [(f64, Choice); 40] = [
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.6666666666666666, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
     (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-    (0.05555555555555555, Choice::TypeCudaLooped4Threads1024Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.3333333333333333, Choice::TypeCudaLooped2Threads1024Width4),
     (0.0, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
     (0.0, Choice::TypeCudaLooped2Threads512Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-    (0.0, Choice::TypeCudaLooped4Threads1024Width2),
     (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-    (0.0, Choice::TypeCudaLooped4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
     (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
     (0.0, Choice::TypeCudaLooped2Threads256Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
     (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
     (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width1),
+];
+
+static RANKING_189: [(f64, Choice); 34] = [
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+    (0.5, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+    (0.27777777777777773, Choice::TypeCudaLooped4Threads1024Width4),
+    (0.1111111111111111, Choice::TypeCudaLooped4Threads1024Width2),
+    (0.1111111111111111, Choice::TypeCudaLooped4Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+    (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+    (0.0, Choice::TypeCudaLooped2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+    (0.0, Choice::TypeCudaLooped4Threads256Width4),
+    (0.0, Choice::TypeCudaLooped2Threads256Width4),
+    (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+    (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
+    (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
     (0.0, Choice::TypeCudaLooped4Threads256Width1),
 ];

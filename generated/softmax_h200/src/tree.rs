@@ -18,285 +18,314 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
             let ctz_columns = needed(features::ctz_columns(row), 5)?;
             if ctz_columns <= 1.5 {
                 if ctz_columns <= 0.5 {
-                    if columns <= 156.5 {
-                        if columns <= 70.0 {
-                            let rows = number(row.rows().float(), 0)?;
-                            if rows <= 776.5 {
-                                if columns <= 62.0 {
-                                    // 26 inputs
+                    let rows = number(row.rows().float(), 0)?;
+                    if rows <= 840.5 {
+                        if columns <= 206.0 {
+                            if columns <= 64.0 {
+                                if rows <= 3.5 {
+                                    // 3 inputs
                                     // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.963 of the fallback's time at worst
                                     // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
                                     // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                                    // and 5 more
+                                    // and 7 more
                                     Ok(0)
                                 } else {
-                                    // 3 inputs
-                                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.932 of the fallback's time at worst
+                                    // 25 inputs
+                                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.957 of the fallback's time at worst
                                     // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
                                     // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                                    // and 6 more
+                                    // and 7 more
                                     Ok(1)
                                 }
-                            } else if rows <= 1552.0 {
+                            } else if columns <= 132.0 {
+                                // 19 inputs
+                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.003 at worst, 0.971 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+                                // and 7 more
+                                Ok(2)
+                            } else {
+                                // 9 inputs
+                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.961 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+                                // and 7 more
+                                Ok(3)
+                            }
+                        } else {
+                            let ctz_rows = needed(features::ctz_rows(row), 4)?;
+                            if ctz_rows <= 1.5 {
+                                if rows <= 6.0 {
+                                    // 4 inputs
+                                    // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.957 of the fallback's time at worst
+                                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.007 expected, 1.024 at worst, 0.957 of the fallback's time at worst
+                                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                                    // and 7 more
+                                    Ok(4)
+                                } else {
+                                    // 9 inputs
+                                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.961 of the fallback's time at worst
+                                    // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.005 expected, 1.025 at worst, 0.964 of the fallback's time at worst
+                                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                                    // and 8 more
+                                    Ok(5)
+                                }
+                            } else if rows <= 114.5 {
+                                // 3 inputs
+                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.001 expected, 1.003 at worst, 0.957 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.002 expected, 1.006 at worst, 0.963 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                                // and 8 more
+                                Ok(6)
+                            } else {
+                                // 3 inputs
+                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.002 expected, 1.006 at worst, 0.949 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.006 expected, 1.011 at worst, 0.954 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                                // and 6 more
+                                Ok(7)
+                            }
+                        }
+                    } else if rows <= 1670.5 {
+                        if columns <= 146.0 {
+                            if rows <= 1337.0 {
                                 // 3 inputs
                                 // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.902 of the fallback's time at worst
                                 // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
                                 // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                                // and 32 more
-                                Ok(2)
+                                // and 15 more
+                                Ok(9)
                             } else {
-                                // 13 inputs
-                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.749 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                                // and 38 more
-                                Ok(3)
-                            }
-                        } else {
-                            let rows = number(row.rows().float(), 0)?;
-                            if rows <= 1273.5 {
-                                if columns <= 97.5 {
-                                    // 11 inputs
-                                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.959 of the fallback's time at worst
-                                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                                    // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                                    // and 7 more
-                                    Ok(4)
-                                } else {
-                                    // 10 inputs
-                                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.003 at worst, 0.971 of the fallback's time at worst
-                                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                                    // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                                    // and 7 more
-                                    Ok(5)
-                                }
-                            } else if rows <= 4260.5 {
-                                // 5 inputs
+                                // 3 inputs
                                 // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.780 of the fallback's time at worst
                                 // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
                                 // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                                // and 28 more
-                                Ok(6)
-                            } else {
-                                // 10 inputs
-                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.515 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                                // and 38 more
-                                Ok(7)
-                            }
-                        }
-                    } else {
-                        let rows = number(row.rows().float(), 0)?;
-                        if rows <= 927.0 {
-                            if columns <= 321.0 {
-                                if columns <= 206.0 {
-                                    // 7 inputs
-                                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.961 of the fallback's time at worst
-                                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                                    // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                                    // and 7 more
-                                    Ok(8)
-                                } else {
-                                    // 15 inputs
-                                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.003 expected, 1.024 at worst, 0.961 of the fallback's time at worst
-                                    // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.003 expected, 1.025 at worst, 0.964 of the fallback's time at worst
-                                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                                    // and 7 more
-                                    Ok(9)
-                                }
-                            } else if rows <= 114.5 {
-                                // 3 inputs
-                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.957 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.004 expected, 1.006 at worst, 0.963 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                                // and 7 more
+                                // and 16 more
                                 Ok(10)
-                            } else {
-                                // 1 input
-                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.939 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.939 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                                // and 7 more
-                                Ok(11)
                             }
-                        } else if rows <= 2758.0 {
-                            // 4 inputs
+                        } else {
+                            // 5 inputs
                             // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.867 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
                             // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                            // and 26 more
+                            // and 16 more
+                            Ok(8)
+                        }
+                    } else if columns <= 439.5 {
+                        if columns <= 203.0 {
+                            // 27 inputs
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.749 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+                            // and 37 more
                             Ok(12)
-                        } else if columns <= 419.5 {
-                            // 17 inputs
+                        } else {
+                            // 15 inputs
                             // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.674 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
                             // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                            // and 35 more
-                            Ok(13)
-                        } else {
-                            // 2 inputs
-                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.540 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
                             // and 34 more
-                            Ok(14)
-                        }
-                    }
-                } else if columns <= 128.0 {
-                    let rows = number(row.rows().float(), 0)?;
-                    if rows <= 13.5 {
-                        // 5 inputs
-                        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.003 at worst, 0.948 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.012 expected, 1.029 at worst, 0.967 of the fallback's time at worst
-                        // and 15 more
-                        Ok(15)
-                    } else if rows <= 660.0 {
-                        let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                        if rows_times_columns <= 1939.0 {
-                            // 5 inputs
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.940 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.011 expected, 1.027 at worst, 0.944 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                            // and 8 more
-                            Ok(16)
-                        } else {
-                            // 8 inputs
-                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.003 at worst, 0.942 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.007 expected, 1.020 at worst, 0.944 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                            // and 9 more
-                            Ok(17)
+                            Ok(13)
                         }
                     } else {
-                        let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                        if rows_times_columns <= 3840276.0 {
-                            // 19 inputs
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.002 expected, 1.022 at worst, 0.911 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.006 expected, 1.025 at worst, 0.917 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                            // and 32 more
-                            Ok(18)
-                        } else {
-                            // 3 inputs
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.237 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown unknown expected, unknown at worst
-                            // and 39 more
-                            Ok(19)
-                        }
+                        // 2 inputs
+                        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.726 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+                        // and 34 more
+                        Ok(11)
                     }
                 } else {
-                    let rows = number(row.rows().float(), 0)?;
-                    if rows <= 1518.5 {
-                        if columns <= 260.0 {
-                            if columns <= 192.0 {
-                                // 10 inputs
+                    let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
+                    if rows_times_columns <= 334896.0 {
+                        if columns <= 122.0 {
+                            if columns <= 60.0 {
+                                if columns <= 44.0 {
+                                    // 8 inputs
+                                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.006 at worst, 0.942 of the fallback's time at worst
+                                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.005 expected, 1.020 at worst, 0.943 of the fallback's time at worst
+                                    // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+                                    // and 12 more
+                                    Ok(14)
+                                } else {
+                                    // 10 inputs
+                                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.945 of the fallback's time at worst
+                                    // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+                                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.011 expected, 1.027 at worst, 0.948 of the fallback's time at worst
+                                    // and 13 more
+                                    Ok(15)
+                                }
+                            } else {
+                                let rows = number(row.rows().float(), 0)?;
+                                if rows <= 5.5 {
+                                    // 3 inputs
+                                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.948 of the fallback's time at worst
+                                    // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+                                    // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown unknown expected, unknown at worst
+                                    // and 11 more
+                                    Ok(16)
+                                } else {
+                                    // 7 inputs
+                                    // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.003 at worst, 0.942 of the fallback's time at worst
+                                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.006 expected, 1.022 at worst, 0.944 of the fallback's time at worst
+                                    // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+                                    // and 15 more
+                                    Ok(17)
+                                }
+                            }
+                        } else if columns <= 260.0 {
+                            if columns <= 193.0 {
+                                // 12 inputs
                                 // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.006 at worst, 0.943 of the fallback's time at worst
                                 // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.009 expected, 1.029 at worst, 0.967 of the fallback's time at worst
                                 // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                                // and 8 more
-                                Ok(20)
+                                // and 11 more
+                                Ok(18)
                             } else {
                                 // 10 inputs
                                 // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.002 expected, 1.008 at worst, 0.960 of the fallback's time at worst
                                 // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.005 expected, 1.012 at worst, 0.966 of the fallback's time at worst
                                 // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+                                // and 11 more
+                                Ok(19)
+                            }
+                        } else {
+                            let rows = number(row.rows().float(), 0)?;
+                            if rows <= 385.5 {
+                                // 7 inputs
+                                // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.002 expected, 1.012 at worst, 0.948 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.005 expected, 1.012 at worst, 0.953 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
                                 // and 10 more
+                                Ok(20)
+                            } else {
+                                // 3 inputs
+                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.937 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.004 expected, 1.011 at worst, 0.938 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+                                // and 9 more
                                 Ok(21)
                             }
-                        } else if rows <= 432.0 {
-                            // 8 inputs
-                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.002 expected, 1.012 at worst, 0.948 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.004 expected, 1.012 at worst, 0.953 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.008 expected, 1.026 at worst, 0.967 of the fallback's time at worst
-                            // and 9 more
-                            Ok(22)
-                        } else {
-                            // 2 inputs
-                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.936 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.007 expected, 1.011 at worst, 0.938 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                            // and 9 more
-                            Ok(23)
                         }
-                    } else if columns <= 372.0 {
-                        let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                        if rows_times_columns <= 14772620.5 {
-                            // 6 inputs
-                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.004 at worst, 0.732 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.012 expected, 1.024 at worst, 0.740 of the fallback's time at worst
-                            // and 36 more
-                            Ok(25)
+                    } else if columns <= 419.5 {
+                        if columns <= 136.0 {
+                            if rows_times_columns <= 3840276.0 {
+                                // 9 inputs
+                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.001 expected, 1.006 at worst, 0.556 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.007 expected, 1.018 at worst, 0.558 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+                                // and 37 more
+                                Ok(24)
+                            } else {
+                                // 3 inputs
+                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.237 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
+                                // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown unknown expected, unknown at worst
+                                // and 38 more
+                                Ok(25)
+                            }
                         } else {
-                            // 3 inputs
-                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.004 expected, 1.013 at worst, 0.422 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.004 expected, 1.007 at worst, 0.424 of the fallback's time at worst
+                            // 9 inputs
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.004 expected, 1.024 at worst, 0.540 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.009 expected, 1.024 at worst, 0.535 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
                             // and 37 more
-                            Ok(26)
+                            Ok(23)
                         }
                     } else {
-                        // 4 inputs
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.003 expected, 1.011 at worst, 0.784 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.009 expected, 1.024 at worst, 0.789 of the fallback's time at worst
+                        // 2 inputs
+                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.784 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.006 expected, 1.007 at worst, 0.789 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown unknown expected, unknown at worst
-                        // and 32 more
-                        Ok(24)
+                        // and 33 more
+                        Ok(22)
                     }
                 }
             } else if columns <= 130.0 {
-                if columns <= 100.0 {
-                    let rows = number(row.rows().float(), 0)?;
-                    if rows <= 1912.0 {
-                        if columns <= 68.0 {
-                            if columns <= 60.0 {
-                                // 35 inputs
+                let rows = number(row.rows().float(), 0)?;
+                if rows <= 1759.5 {
+                    if columns <= 68.0 {
+                        if columns <= 60.0 {
+                            if rows <= 149.5 {
+                                // 23 inputs
                                 // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.002 expected, 1.019 at worst, 0.960 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.004 expected, 1.027 at worst, 0.963 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.005 expected, 1.027 at worst, 0.963 of the fallback's time at worst
                                 // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.007 expected, 1.030 at worst, 0.963 of the fallback's time at worst
-                                // and 9 more
-                                Ok(27)
+                                // and 7 more
+                                Ok(26)
                             } else {
-                                // 34 inputs
-                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.002 expected, 1.012 at worst, 0.956 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.006 expected, 1.033 at worst, 0.959 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.010 expected, 1.036 at worst, 0.968 of the fallback's time at worst
-                                // and 9 more
-                                Ok(28)
+                                // 12 inputs
+                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.002 expected, 1.009 at worst, 0.946 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.004 expected, 1.008 at worst, 0.946 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.005 expected, 1.030 at worst, 0.946 of the fallback's time at worst
+                                // and 10 more
+                                Ok(27)
                             }
-                        } else if rows <= 3.5 {
+                        } else if rows <= 28.0 {
+                            // 12 inputs
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.002 expected, 1.012 at worst, 0.947 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.004 expected, 1.019 at worst, 0.948 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.014 expected, 1.036 at worst, 0.968 of the fallback's time at worst
+                            // and 7 more
+                            Ok(28)
+                        } else {
+                            // 20 inputs
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.002 expected, 1.012 at worst, 0.956 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.008 expected, 1.033 at worst, 0.959 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.009 expected, 1.031 at worst, 0.961 of the fallback's time at worst
+                            // and 9 more
+                            Ok(29)
+                        }
+                    } else if columns <= 100.0 {
+                        if rows <= 3.5 {
                             // 5 inputs
                             // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.954 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.007 expected, 1.019 at worst, 0.967 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.008 expected, 1.022 at worst, 0.970 of the fallback's time at worst
                             // and 7 more
-                            Ok(29)
+                            Ok(30)
                         } else {
                             // 21 inputs
                             // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.006 at worst, 0.942 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.012 expected, 1.030 at worst, 0.956 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.012 expected, 1.024 at worst, 0.961 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.012 expected, 1.030 at worst, 0.956 of the fallback's time at worst
                             // and 9 more
-                            Ok(30)
-                        }
-                    } else if rows <= 7784.5 {
-                        if rows <= 4386.5 {
-                            // 13 inputs
-                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.002 expected, 1.011 at worst, 0.757 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.007 expected, 1.024 at worst, 0.755 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.008 expected, 1.033 at worst, 0.759 of the fallback's time at worst
-                            // and 28 more
                             Ok(31)
+                        }
+                    } else {
+                        let ctz_rows = needed(features::ctz_rows(row), 4)?;
+                        if ctz_rows <= 4.5 {
+                            // 36 inputs
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.004 expected, 1.030 at worst, 0.971 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.006 expected, 1.028 at worst, 0.968 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.008 expected, 1.025 at worst, 0.966 of the fallback's time at worst
+                            // and 7 more
+                            Ok(32)
+                        } else {
+                            // 8 inputs
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.003 expected, 1.011 at worst, 0.948 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.004 expected, 1.015 at worst, 0.946 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.006 expected, 1.015 at worst, 0.956 of the fallback's time at worst
+                            // and 9 more
+                            Ok(33)
+                        }
+                    }
+                } else if columns <= 100.0 {
+                    if rows <= 7784.5 {
+                        if rows <= 4386.5 {
+                            // 15 inputs
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.002 expected, 1.011 at worst, 0.777 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.007 expected, 1.033 at worst, 0.773 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.009 expected, 1.027 at worst, 0.794 of the fallback's time at worst
+                            // and 28 more
+                            Ok(34)
                         } else {
                             // 7 inputs
                             // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.002 expected, 1.011 at worst, 0.558 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.007 expected, 1.032 at worst, 0.558 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.015 expected, 1.026 at worst, 0.567 of the fallback's time at worst
                             // and 34 more
-                            Ok(32)
+                            Ok(35)
                         }
                     } else if columns <= 50.0 {
                         // 11 inputs
@@ -304,117 +333,90 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.013 expected, 1.037 at worst, 0.435 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.013 expected, 1.040 at worst, 0.437 of the fallback's time at worst
                         // and 39 more
-                        Ok(33)
+                        Ok(36)
                     } else {
                         // 30 inputs
                         // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.003 expected, 1.014 at worst, 0.453 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.007 expected, 1.025 at worst, 0.454 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.008 expected, 1.018 at worst, 0.453 of the fallback's time at worst
                         // and 39 more
-                        Ok(34)
+                        Ok(37)
                     }
-                } else {
-                    let rows = number(row.rows().float(), 0)?;
-                    if rows <= 1744.5 {
-                        if rows <= 320.0 {
-                            if columns <= 115.5 {
-                                // 4 inputs
-                                // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.000 expected, 1.000 at worst, 0.954 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.009 expected, 1.015 at worst, 0.963 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.011 expected, 1.018 at worst, 0.966 of the fallback's time at worst
-                                // and 6 more
-                                Ok(35)
-                            } else {
-                                // 27 inputs
-                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.005 expected, 1.021 at worst, 0.968 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.006 expected, 1.030 at worst, 0.971 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.007 expected, 1.024 at worst, 0.965 of the fallback's time at worst
-                                // and 7 more
-                                Ok(36)
-                            }
-                        } else if rows <= 842.0 {
-                            // 8 inputs
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.001 expected, 1.003 at worst, 0.931 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.006 expected, 1.028 at worst, 0.935 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.011 expected, 1.025 at worst, 0.942 of the fallback's time at worst
-                            // and 9 more
-                            Ok(37)
-                        } else {
-                            // 5 inputs
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.002 expected, 1.005 at worst, 0.895 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.003 expected, 1.011 at worst, 0.892 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.002 expected, 1.005 at worst, 0.897 of the fallback's time at worst
-                            // and 12 more
-                            Ok(38)
-                        }
-                    } else if rows <= 8461.5 {
-                        if rows <= 4122.5 {
-                            // 4 inputs
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.000 expected, 1.000 at worst, 0.757 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.004 expected, 1.008 at worst, 0.763 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.005 expected, 1.012 at worst, 0.761 of the fallback's time at worst
-                            // and 28 more
-                            Ok(39)
-                        } else {
-                            // 5 inputs
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.001 expected, 1.004 at worst, 0.597 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.006 expected, 1.018 at worst, 0.600 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.008 expected, 1.013 at worst, 0.603 of the fallback's time at worst
-                            // and 33 more
-                            Ok(40)
-                        }
-                    } else if rows <= 69988.0 {
-                        // 16 inputs
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.002 expected, 1.009 at worst, 0.460 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.002 expected, 1.007 at worst, 0.461 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.005 expected, 1.012 at worst, 0.463 of the fallback's time at worst
-                        // and 39 more
-                        Ok(41)
+                } else if rows <= 39891.5 {
+                    let ctz_rows = needed(features::ctz_rows(row), 4)?;
+                    if ctz_rows <= 4.5 {
+                        // 14 inputs
+                        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.002 expected, 1.006 at worst, 0.757 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.004 expected, 1.012 at worst, 0.763 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.005 expected, 1.013 at worst, 0.761 of the fallback's time at worst
+                        // and 36 more
+                        Ok(38)
                     } else {
-                        // 3 inputs
-                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.010 expected, 1.016 at worst, 0.227 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.010 expected, 1.014 at worst, 0.225 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.013 expected, 1.038 at worst, 0.223 of the fallback's time at worst
-                        // and 39 more
-                        Ok(42)
+                        // 5 inputs
+                        // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.001 expected, 1.006 at worst, 0.535 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.004 expected, 1.008 at worst, 0.537 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.006 expected, 1.018 at worst, 0.545 of the fallback's time at worst
+                        // and 37 more
+                        Ok(39)
                     }
+                } else if rows <= 69988.0 {
+                    // 6 inputs
+                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.001 expected, 1.004 at worst, 0.267 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.002 expected, 1.007 at worst, 0.267 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.006 expected, 1.011 at worst, 0.268 of the fallback's time at worst
+                    // and 39 more
+                    Ok(40)
+                } else {
+                    // 3 inputs
+                    // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.010 expected, 1.016 at worst, 0.227 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=32_width=4_rows=8: slowdown 1.010 expected, 1.014 at worst, 0.225 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.013 expected, 1.038 at worst, 0.223 of the fallback's time at worst
+                    // and 39 more
+                    Ok(41)
                 }
             } else {
                 let rows = number(row.rows().float(), 0)?;
                 if rows <= 1477.5 {
-                    if columns <= 290.0 {
-                        if rows <= 939.0 {
-                            let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                            if rows_times_columns <= 2080.0 {
-                                // 20 inputs
-                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.004 expected, 1.033 at worst, 0.970 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.007 expected, 1.036 at worst, 0.962 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.010 expected, 1.036 at worst, 0.986 of the fallback's time at worst
+                    if columns <= 372.0 {
+                        let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
+                        if rows_times_columns <= 6672.0 {
+                            if columns <= 239.0 {
+                                // 21 inputs
+                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.000 expected, 1.006 at worst, 0.956 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.008 expected, 1.039 at worst, 0.964 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.010 expected, 1.033 at worst, 0.966 of the fallback's time at worst
                                 // and 11 more
-                                Ok(44)
+                                Ok(42)
                             } else {
-                                // 46 inputs
-                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.003 expected, 1.018 at worst, 0.967 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.010 expected, 1.040 at worst, 0.977 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.010 expected, 1.033 at worst, 0.970 of the fallback's time at worst
-                                // and 11 more
-                                Ok(45)
+                                // 19 inputs
+                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.006 expected, 1.036 at worst, 0.962 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.009 expected, 1.033 at worst, 0.970 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.010 expected, 1.036 at worst, 0.967 of the fallback's time at worst
+                                // and 12 more
+                                Ok(43)
                             }
+                        } else if rows <= 939.0 {
+                            // 50 inputs
+                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.003 expected, 1.015 at worst, 0.967 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.009 expected, 1.034 at worst, 0.973 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.011 expected, 1.036 at worst, 0.990 of the fallback's time at worst
+                            // and 11 more
+                            Ok(44)
                         } else {
                             // 6 inputs
                             // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.004 expected, 1.011 at worst, 0.890 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=32_width=2_rows=4: slowdown 1.007 expected, 1.021 at worst, 0.897 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.008 expected, 1.025 at worst, 0.890 of the fallback's time at worst
                             // and 14 more
-                            Ok(43)
+                            Ok(45)
                         }
                     } else if rows <= 332.5 {
                         if columns <= 394.0 {
-                            // 28 inputs
-                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.005 expected, 1.021 at worst, 0.967 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.008 expected, 1.032 at worst, 0.975 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.008 expected, 1.029 at worst, 0.967 of the fallback's time at worst
-                            // and 12 more
+                            // 10 inputs
+                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.003 expected, 1.008 at worst, 0.967 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.006 expected, 1.014 at worst, 0.964 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.007 expected, 1.032 at worst, 0.975 of the fallback's time at worst
+                            // and 11 more
                             Ok(46)
                         } else {
                             // 13 inputs
@@ -425,10 +427,10 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             Ok(47)
                         }
                     } else if rows <= 1071.5 {
-                        // 13 inputs
-                        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.010 at worst, 0.966 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.008 expected, 1.021 at worst, 0.961 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.009 expected, 1.036 at worst, 0.990 of the fallback's time at worst
+                        // 7 inputs
+                        // type=cuda_persistent=registers_threads=32_width=1_rows=4: slowdown 1.001 expected, 1.003 at worst, 0.935 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.007 expected, 1.015 at worst, 0.942 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=32_width=4_rows=4: slowdown 1.007 expected, 1.019 at worst, 0.949 of the fallback's time at worst
                         // and 13 more
                         Ok(48)
                     } else {
@@ -570,28 +572,29 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             // and 22 more
                             Ok(65)
                         }
-                    } else if rows <= 10791.5 {
-                        if rows <= 9218.0 {
-                            // 2 inputs
-                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.883 of the fallback's time at worst
+                    } else if rows <= 24404.5 {
+                        let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
+                        if rows_times_columns <= 16252048.0 {
+                            // 5 inputs
+                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.002 expected, 1.009 at worst, 0.883 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
                             // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                            // and 11 more
+                            // and 12 more
                             Ok(66)
                         } else {
-                            // 2 inputs
-                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.942 of the fallback's time at worst
+                            // 3 inputs
+                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.002 expected, 1.005 at worst, 0.942 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
                             // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                             // and 10 more
                             Ok(67)
                         }
-                    } else if columns <= 1465.0 {
-                        // 7 inputs
-                        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.002 expected, 1.009 at worst, 0.889 of the fallback's time at worst
+                    } else if columns <= 1406.0 {
+                        // 3 inputs
+                        // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.000 expected, 1.000 at worst, 0.854 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
                         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                        // and 12 more
+                        // and 11 more
                         Ok(68)
                     } else {
                         // 4 inputs
@@ -848,31 +851,39 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             Ok(98)
                         }
                     } else if columns <= 1668.0 {
-                        // 4 inputs
-                        // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.001 expected, 1.003 at worst, 0.898 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.002 expected, 1.007 at worst, 0.895 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.002 expected, 1.006 at worst, 0.896 of the fallback's time at worst
-                        // and 12 more
-                        Ok(99)
+                        if columns <= 1430.5 {
+                            // 1 input
+                            // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.002 expected, 1.002 at worst, 0.865 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.000 expected, 1.000 at worst, 0.864 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.006 expected, 1.006 at worst, 0.868 of the fallback's time at worst
+                            // and 12 more
+                            Ok(100)
+                        } else {
+                            // 3 inputs
+                            // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.001 expected, 1.003 at worst, 0.898 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.001 expected, 1.002 at worst, 0.896 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.003 expected, 1.007 at worst, 0.895 of the fallback's time at worst
+                            // and 12 more
+                            Ok(101)
+                        }
                     } else {
                         // 3 inputs
                         // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.000 expected, 1.001 at worst, 0.948 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.003 expected, 1.005 at worst, 0.952 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.002 expected, 1.004 at worst, 0.951 of the fallback's time at worst
                         // and 11 more
-                        Ok(100)
+                        Ok(99)
                     }
                 }
             }
         }
-    } else if columns <= 24770.5 {
+    } else if columns <= 26359.0 {
         if columns <= 8183.5 {
             let ctz_columns = needed(features::ctz_columns(row), 5)?;
             if ctz_columns <= 1.5 {
                 if ctz_columns <= 0.5 {
-                    let rows = number(row.rows().float(), 0)?;
-                    if rows <= 158.5 {
-                        let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
+                    let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
+                    if rows_times_columns <= 888751.0 {
                         if rows_times_columns <= 100224.0 {
                             if columns <= 2024.0 {
                                 // 3 inputs
@@ -880,108 +891,123 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                 // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                                 // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                                 // and 11 more
-                                Ok(101)
+                                Ok(102)
                             } else {
                                 // 20 inputs
                                 // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.002 expected, 1.010 at worst, 0.934 of the fallback's time at worst
                                 // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                                 // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                                 // and 14 more
-                                Ok(102)
+                                Ok(103)
                             }
                         } else if rows_times_columns <= 272705.5 {
                             // 7 inputs
                             // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.003 expected, 1.015 at worst, 0.904 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                             // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.006 expected, 1.025 at worst, 0.907 of the fallback's time at worst
-                            // and 15 more
-                            Ok(103)
-                        } else {
-                            // 6 inputs
-                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.001 expected, 1.006 at worst, 0.888 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                            // and 15 more
+                            // and 14 more
                             Ok(104)
-                        }
-                    } else {
-                        let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                        if rows_times_columns <= 101263498.5 {
-                            if rows <= 6392.0 {
-                                // 22 inputs
-                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.002 expected, 1.025 at worst, 0.931 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                                // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                                // and 13 more
-                                Ok(106)
-                            } else {
-                                // 11 inputs
-                                // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                                // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                                // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
-                                // and 12 more
-                                Ok(107)
-                            }
                         } else {
                             // 8 inputs
+                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.001 expected, 1.006 at worst, 0.921 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.002 expected, 1.012 at worst, 0.971 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                            // and 14 more
+                            Ok(105)
+                        }
+                    } else if columns <= 3266.0 {
+                        let rows = number(row.rows().float(), 0)?;
+                        if rows <= 58904.0 {
+                            // 9 inputs
+                            // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.001 expected, 1.010 at worst, 0.961 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.004 expected, 1.008 at worst, 0.965 of the fallback's time at worst
+                            // and 9 more
+                            Ok(106)
+                        } else {
+                            // 3 inputs
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.006 expected, 1.012 at worst, 0.971 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                             // and 8 more
-                            Ok(105)
+                            Ok(107)
+                        }
+                    } else {
+                        let rows = number(row.rows().float(), 0)?;
+                        if rows <= 6392.0 {
+                            // 18 inputs
+                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.001 expected, 1.025 at worst, 0.909 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                            // and 16 more
+                            Ok(108)
+                        } else {
+                            // 9 inputs
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                            // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
+                            // and 13 more
+                            Ok(109)
                         }
                     }
                 } else {
                     let rows = number(row.rows().float(), 0)?;
-                    if rows <= 47.5 {
-                        if columns <= 4900.0 {
-                            let ctz_rows = needed(features::ctz_rows(row), 4)?;
-                            if ctz_rows <= 0.5 {
+                    if rows <= 214.0 {
+                        let ctz_rows = needed(features::ctz_rows(row), 4)?;
+                        if ctz_rows <= 0.5 {
+                            if columns <= 3631.5 {
                                 // 3 inputs
                                 // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.003 expected, 1.008 at worst, 0.942 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.002 expected, 1.005 at worst, 0.944 of the fallback's time at worst
                                 // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.005 expected, 1.008 at worst, 0.947 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.002 expected, 1.005 at worst, 0.944 of the fallback's time at worst
                                 // and 13 more
-                                Ok(109)
-                            } else {
-                                // 8 inputs
-                                // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.002 expected, 1.011 at worst, 0.886 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.006 expected, 1.014 at worst, 0.894 of the fallback's time at worst
-                                // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.006 expected, 1.019 at worst, 0.894 of the fallback's time at worst
-                                // and 16 more
                                 Ok(110)
+                            } else {
+                                // 3 inputs
+                                // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.003 expected, 1.009 at worst, 0.852 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.007 expected, 1.014 at worst, 0.852 of the fallback's time at worst
+                                // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                                // and 16 more
+                                Ok(111)
                             }
+                        } else if columns <= 4585.0 {
+                            // 10 inputs
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.003 expected, 1.011 at worst, 0.902 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.005 expected, 1.014 at worst, 0.902 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.005 expected, 1.019 at worst, 0.910 of the fallback's time at worst
+                            // and 16 more
+                            Ok(112)
                         } else {
-                            // 2 inputs
+                            // 3 inputs
+                            // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.001 expected, 1.004 at worst, 0.820 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.008 expected, 1.015 at worst, 0.827 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.005 expected, 1.009 at worst, 0.822 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.010 expected, 1.014 at worst, 0.822 of the fallback's time at worst
                             // and 17 more
-                            Ok(108)
+                            Ok(113)
                         }
                     } else if columns <= 2366.0 {
-                        // 5 inputs
-                        // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.004 expected, 1.010 at worst, 0.967 of the fallback's time at worst
+                        // 4 inputs
+                        // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.005 expected, 1.010 at worst, 0.967 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                         // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
                         // and 10 more
-                        Ok(111)
+                        Ok(114)
                     } else {
                         let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
                         if rows_times_columns <= 51976360.0 {
-                            // 16 inputs
+                            // 11 inputs
                             // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.002 expected, 1.010 at worst, 0.927 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.010 expected, 1.024 at worst, 0.937 of the fallback's time at worst
+                            // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.012 expected, 1.024 at worst, 0.937 of the fallback's time at worst
                             // and 12 more
-                            Ok(112)
+                            Ok(115)
                         } else {
                             // 5 inputs
                             // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.005 expected, 1.018 at worst, 0.947 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                             // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.011 expected, 1.028 at worst, 0.957 of the fallback's time at worst
                             // and 13 more
-                            Ok(113)
+                            Ok(116)
                         }
                     }
                 }
@@ -995,14 +1021,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.004 expected, 1.019 at worst, 0.964 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.005 expected, 1.013 at worst, 0.959 of the fallback's time at worst
                             // and 13 more
-                            Ok(114)
+                            Ok(117)
                         } else {
                             // 36 inputs
                             // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.005 expected, 1.030 at worst, 0.939 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.005 expected, 1.023 at worst, 0.949 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=128_width=1: slowdown 1.010 expected, 1.028 at worst, 0.945 of the fallback's time at worst
                             // and 14 more
-                            Ok(115)
+                            Ok(118)
                         }
                     } else {
                         let rows = number(row.rows().float(), 0)?;
@@ -1012,14 +1038,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.004 expected, 1.020 at worst, 0.902 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.005 expected, 1.014 at worst, 0.898 of the fallback's time at worst
                             // and 22 more
-                            Ok(116)
+                            Ok(119)
                         } else {
                             // 7 inputs
                             // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.002 expected, 1.012 at worst, 0.937 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.007 expected, 1.021 at worst, 0.930 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.008 expected, 1.025 at worst, 0.932 of the fallback's time at worst
                             // and 12 more
-                            Ok(117)
+                            Ok(120)
                         }
                     }
                 } else if columns <= 2060.0 {
@@ -1028,21 +1054,21 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.005 expected, 1.009 at worst, 0.993 of the fallback's time at worst
                     // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.010 expected, 1.013 at worst, 0.998 of the fallback's time at worst
                     // and 7 more
-                    Ok(118)
+                    Ok(121)
                 } else if columns <= 2913.5 {
                     // 21 inputs
                     // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.002 expected, 1.014 at worst, 0.954 of the fallback's time at worst
                     // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.005 expected, 1.029 at worst, 0.956 of the fallback's time at worst
                     // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.008 expected, 1.045 at worst, 0.954 of the fallback's time at worst
                     // and 8 more
-                    Ok(119)
+                    Ok(122)
                 } else {
                     // 23 inputs
                     // type=cuda_persistent=registers_threads=64_width=4: slowdown 1.006 expected, 1.020 at worst, 0.987 of the fallback's time at worst
                     // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.008 expected, 1.027 at worst, 0.978 of the fallback's time at worst
                     // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.010 expected, 1.031 at worst, 0.983 of the fallback's time at worst
                     // and 9 more
-                    Ok(120)
+                    Ok(123)
                 }
             } else {
                 let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
@@ -1055,14 +1081,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.006 expected, 1.022 at worst, 0.838 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.011 expected, 1.033 at worst, 0.843 of the fallback's time at worst
                             // and 31 more
-                            Ok(121)
+                            Ok(124)
                         } else {
                             // 24 inputs
                             // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.004 expected, 1.026 at worst, 0.880 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.007 expected, 1.027 at worst, 0.884 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.008 expected, 1.023 at worst, 0.882 of the fallback's time at worst
                             // and 27 more
-                            Ok(122)
+                            Ok(125)
                         }
                     } else {
                         let rows = number(row.rows().float(), 0)?;
@@ -1072,14 +1098,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.003 expected, 1.015 at worst, 0.888 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.012 expected, 1.019 at worst, 0.888 of the fallback's time at worst
                             // and 23 more
-                            Ok(123)
+                            Ok(126)
                         } else {
                             // 9 inputs
                             // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.002 expected, 1.010 at worst, 0.906 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.007 expected, 1.022 at worst, 0.907 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.009 expected, 1.018 at worst, 0.913 of the fallback's time at worst
                             // and 16 more
-                            Ok(124)
+                            Ok(127)
                         }
                     }
                 } else {
@@ -1091,14 +1117,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.007 expected, 1.020 at worst, 0.897 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
                             // and 14 more
-                            Ok(125)
+                            Ok(128)
                         } else {
                             // 14 inputs
                             // type=cuda_persistent=registers_threads=128_width=2: slowdown 1.003 expected, 1.022 at worst, 0.897 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.008 expected, 1.030 at worst, 0.904 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.010 expected, 1.027 at worst, 0.900 of the fallback's time at worst
                             // and 14 more
-                            Ok(126)
+                            Ok(129)
                         }
                     } else if columns <= 6567.5 {
                         // 15 inputs
@@ -1106,14 +1132,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.006 expected, 1.016 at worst, 0.946 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=512_width=2: slowdown 1.006 expected, 1.015 at worst, 0.947 of the fallback's time at worst
                         // and 11 more
-                        Ok(127)
+                        Ok(130)
                     } else {
                         // 7 inputs
                         // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.000 expected, 1.003 at worst, 0.827 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=128_width=4: slowdown 1.008 expected, 1.011 at worst, 0.835 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=512_width=2: slowdown 1.010 expected, 1.014 at worst, 0.839 of the fallback's time at worst
                         // and 22 more
-                        Ok(128)
+                        Ok(131)
                     }
                 }
             }
@@ -1126,15 +1152,15 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     // type=cuda_persistent=registers_threads=512_width=2: slowdown unknown expected, unknown at worst
                     // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
                     // type=cuda_persistent=registers_threads=512_width=4: slowdown unknown expected, unknown at worst
-                    // and 33 more
-                    Ok(129)
+                    // and 34 more
+                    Ok(132)
                 } else {
                     // 8 inputs
                     // type=cuda_persistent=registers_threads=512_width=2: slowdown 1.003 expected, 1.026 at worst, 0.747 of the fallback's time at worst
                     // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.009 expected, 1.026 at worst, 0.747 of the fallback's time at worst
                     // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.011 expected, 1.037 at worst, 0.756 of the fallback's time at worst
                     // and 34 more
-                    Ok(130)
+                    Ok(133)
                 }
             } else if columns <= 16292.0 {
                 if rows_times_columns <= 33006708.0 {
@@ -1146,14 +1172,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.007 expected, 1.035 at worst, 0.793 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.009 expected, 1.038 at worst, 0.809 of the fallback's time at worst
                             // and 34 more
-                            Ok(131)
+                            Ok(134)
                         } else {
                             // 30 inputs
                             // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.004 expected, 1.017 at worst, 0.884 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.007 expected, 1.024 at worst, 0.888 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.011 expected, 1.048 at worst, 0.887 of the fallback's time at worst
                             // and 28 more
-                            Ok(132)
+                            Ok(135)
                         }
                     } else {
                         let ctz_columns = needed(features::ctz_columns(row), 5)?;
@@ -1163,14 +1189,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.007 expected, 1.021 at worst, 0.860 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
                             // and 25 more
-                            Ok(133)
+                            Ok(136)
                         } else {
                             // 21 inputs
                             // type=cuda_persistent=registers_threads=256_width=2: slowdown 1.004 expected, 1.015 at worst, 0.870 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.010 expected, 1.034 at worst, 0.870 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=64_width=4: slowdown unknown expected, unknown at worst
                             // and 26 more
-                            Ok(134)
+                            Ok(137)
                         }
                     }
                 } else if columns <= 12628.5 {
@@ -1180,14 +1206,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.001 expected, 1.003 at worst, 0.711 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=1024_width=2: slowdown 1.007 expected, 1.013 at worst, 0.712 of the fallback's time at worst
                         // and 30 more
-                        Ok(135)
+                        Ok(138)
                     } else {
                         // 19 inputs
                         // type=cuda_persistent=registers_threads=1024_width=4: slowdown 1.001 expected, 1.006 at worst, 0.708 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=1024_width=2: slowdown 1.002 expected, 1.009 at worst, 0.704 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.009 expected, 1.015 at worst, 0.703 of the fallback's time at worst
                         // and 30 more
-                        Ok(136)
+                        Ok(139)
                     }
                 } else if columns <= 13725.5 {
                     // 3 inputs
@@ -1195,14 +1221,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     // type=cuda_persistent=registers_threads=1024_width=4: slowdown 1.006 expected, 1.011 at worst, 0.658 of the fallback's time at worst
                     // type=cuda_persistent=registers_threads=1024_width=2: slowdown 1.008 expected, 1.009 at worst, 0.656 of the fallback's time at worst
                     // and 34 more
-                    Ok(137)
+                    Ok(140)
                 } else {
                     // 12 inputs
                     // type=cuda_persistent=registers_threads=1024_width=4: slowdown 1.001 expected, 1.002 at worst, 0.663 of the fallback's time at worst
                     // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.001 expected, 1.004 at worst, 0.662 of the fallback's time at worst
                     // type=cuda_persistent=registers_threads=1024_width=2: slowdown 1.003 expected, 1.006 at worst, 0.663 of the fallback's time at worst
                     // and 35 more
-                    Ok(138)
+                    Ok(141)
                 }
             } else {
                 let rows = number(row.rows().float(), 0)?;
@@ -1214,63 +1240,60 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
                             // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.012 expected, 1.022 at worst, 0.653 of the fallback's time at worst
                             // and 37 more
-                            Ok(139)
+                            Ok(142)
                         } else {
-                            // 9 inputs
+                            // 13 inputs
                             // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.614 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
                             // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
                             // and 37 more
-                            Ok(140)
+                            Ok(143)
                         }
+                    } else if columns <= 21754.0 {
+                        // 8 inputs
+                        // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.007 expected, 1.023 at worst, 0.685 of the fallback's time at worst
+                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.012 expected, 1.034 at worst, 0.692 of the fallback's time at worst
+                        // and 37 more
+                        Ok(144)
                     } else {
-                        let ctz_rows = needed(features::ctz_rows(row), 4)?;
-                        if ctz_rows <= 0.5 {
-                            // 5 inputs
-                            // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.006 expected, 1.023 at worst, 0.685 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
-                            // and 37 more
-                            Ok(141)
-                        } else {
-                            // 5 inputs
-                            // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.004 expected, 1.017 at worst, 0.636 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.007 expected, 1.012 at worst, 0.644 of the fallback's time at worst
-                            // and 37 more
-                            Ok(142)
-                        }
+                        // 3 inputs
+                        // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.612 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.007 expected, 1.012 at worst, 0.620 of the fallback's time at worst
+                        // and 37 more
+                        Ok(145)
                     }
                 } else if rows <= 190.5 {
                     if rows <= 53.5 {
-                        // 6 inputs
+                        // 7 inputs
                         // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.001 expected, 1.004 at worst, 0.677 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
                         // type=cuda_persistent=registers_threads=256_width=1: slowdown 1.000 expected, 1.000 at worst, 0.741 of the fallback's time at worst
-                        // and 34 more
-                        Ok(143)
+                        // and 35 more
+                        Ok(146)
                     } else {
-                        // 16 inputs
+                        // 19 inputs
                         // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
-                        // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.009 expected, 1.030 at worst, 0.812 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.011 expected, 1.030 at worst, 0.812 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=256_width=1: slowdown unknown expected, unknown at worst
                         // and 30 more
-                        Ok(144)
+                        Ok(147)
                     }
-                } else if rows <= 296.5 {
-                    // 3 inputs
-                    // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.000 expected, 1.000 at worst, 0.766 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
-                    // type=cuda_persistent=registers_threads=512_width=2: slowdown 1.015 expected, 1.034 at worst, 0.792 of the fallback's time at worst
-                    // and 34 more
-                    Ok(145)
-                } else {
-                    // 44 inputs
-                    // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.002 expected, 1.014 at worst, 0.664 of the fallback's time at worst
+                } else if columns <= 20502.0 {
+                    // 22 inputs
+                    // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.003 expected, 1.014 at worst, 0.766 of the fallback's time at worst
                     // type=cuda_persistent=registers_threads=256_width=4: slowdown 1.005 expected, 1.005 at worst, 0.625 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=512_width=2: slowdown 1.011 expected, 1.028 at worst, 0.672 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=1024_width=4: slowdown 1.002 expected, 1.017 at worst, 0.779 of the fallback's time at worst
                     // and 34 more
-                    Ok(146)
+                    Ok(148)
+                } else {
+                    // 32 inputs
+                    // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.002 expected, 1.018 at worst, 0.651 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=256_width=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=512_width=2: slowdown 1.013 expected, 1.062 at worst, 0.653 of the fallback's time at worst
+                    // and 34 more
+                    Ok(149)
                 }
             }
         }
@@ -1281,86 +1304,84 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 let rows = number(row.rows().float(), 0)?;
                 if rows <= 53.5 {
                     if rows <= 24.5 {
-                        // 11 inputs
+                        // 10 inputs
                         // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.524 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                         // and 37 more
-                        Ok(147)
+                        Ok(150)
                     } else {
                         // 3 inputs
                         // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.661 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                         // and 37 more
-                        Ok(148)
+                        Ok(151)
                     }
                 } else if columns <= 33856.5 {
-                    // 6 inputs
+                    // 5 inputs
                     // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                     // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                     // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
                     // and 34 more
-                    Ok(149)
+                    Ok(152)
                 } else if rows <= 312.5 {
                     // 4 inputs
                     // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                     // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                     // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
                     // and 34 more
-                    Ok(150)
+                    Ok(153)
                 } else if columns <= 39669.5 {
                     // 3 inputs
                     // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                     // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                     // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
                     // and 32 more
-                    Ok(151)
+                    Ok(154)
                 } else {
                     // 1 input
                     // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                     // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                     // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
-                    // and 33 more
-                    Ok(152)
+                    // and 32 more
+                    Ok(155)
+                }
+            } else if columns <= 58146.0 {
+                let rows = number(row.rows().float(), 0)?;
+                if rows <= 29.0 {
+                    // 3 inputs
+                    // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.329 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                    // and 37 more
+                    Ok(156)
+                } else {
+                    // 3 inputs
+                    // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.691 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                    // and 37 more
+                    Ok(157)
                 }
             } else {
                 let ctz_rows = needed(features::ctz_rows(row), 4)?;
                 if ctz_rows <= 6.5 {
-                    if columns <= 58146.0 {
-                        let rows = number(row.rows().float(), 0)?;
-                        if rows <= 29.0 {
-                            // 3 inputs
-                            // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.329 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                            // and 37 more
-                            Ok(154)
-                        } else {
-                            // 3 inputs
-                            // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.691 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                            // and 37 more
-                            Ok(155)
-                        }
+                    let rows = number(row.rows().float(), 0)?;
+                    if rows <= 41.0 {
+                        // 33 inputs
+                        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.315 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                        // and 38 more
+                        Ok(159)
                     } else {
-                        let rows = number(row.rows().float(), 0)?;
-                        if rows <= 41.0 {
-                            // 33 inputs
-                            // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.315 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                            // and 38 more
-                            Ok(156)
-                        } else {
-                            // 21 inputs
-                            // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.765 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                            // and 37 more
-                            Ok(157)
-                        }
+                        // 21 inputs
+                        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: slowdown 1.000 expected, 1.000 at worst, 0.765 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                        // and 37 more
+                        Ok(160)
                     }
                 } else {
                     // 3 inputs
@@ -1368,133 +1389,139 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                     // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                     // and 37 more
-                    Ok(153)
+                    Ok(158)
                 }
             }
         } else if columns <= 129472.0 {
-            if columns <= 48691.5 {
-                let rows = number(row.rows().float(), 0)?;
-                if rows <= 53.5 {
-                    if rows <= 12.0 {
+            let rows = number(row.rows().float(), 0)?;
+            if rows <= 61.5 {
+                if columns <= 63888.0 {
+                    if rows <= 12.5 {
                         if columns <= 27790.5 {
-                            // 6 inputs
-                            // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.518 of the fallback's time at worst
+                            // 3 inputs
+                            // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.507 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                             // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                             // and 37 more
-                            Ok(158)
+                            Ok(161)
                         } else {
-                            // 22 inputs
+                            // 39 inputs
                             // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.465 of the fallback's time at worst
                             // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                             // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                             // and 37 more
-                            Ok(159)
+                            Ok(162)
                         }
-                    } else if rows <= 21.0 {
-                        // 7 inputs
-                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.496 of the fallback's time at worst
+                    } else if rows <= 31.5 {
+                        // 17 inputs
+                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.518 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                         // and 37 more
-                        Ok(160)
-                    } else {
-                        // 10 inputs
-                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.002 at worst, 0.623 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                        // and 37 more
-                        Ok(161)
-                    }
-                } else if columns <= 36658.0 {
-                    if rows <= 255.5 {
-                        // 12 inputs
-                        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                        // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
-                        // and 36 more
-                        Ok(162)
-                    } else {
-                        // 22 inputs
-                        // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.003 expected, 1.018 at worst, 0.687 of the fallback's time at worst
-                        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                        // and 36 more
                         Ok(163)
+                    } else {
+                        // 4 inputs
+                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.002 expected, 1.007 at worst, 0.526 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                        // and 37 more
+                        Ok(164)
                     }
-                } else if rows <= 203.0 {
-                    // 3 inputs
-                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                    // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
-                    // and 36 more
-                    Ok(164)
-                } else {
-                    // 18 inputs
-                    // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.003 expected, 1.015 at worst, 0.720 of the fallback's time at worst
-                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                    // and 36 more
-                    Ok(165)
-                }
-            } else {
-                let rows = number(row.rows().float(), 0)?;
-                if rows <= 123.5 {
-                    if columns <= 65936.0 {
-                        if rows <= 13.5 {
-                            // 18 inputs
-                            // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.284 of the fallback's time at worst
-                            // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                            // and 37 more
-                            Ok(166)
-                        } else {
-                            // 8 inputs
-                            // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                            // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
-                            // and 37 more
-                            Ok(167)
-                        }
-                    } else if rows <= 15.0 {
-                        // 25 inputs
+                } else if rows <= 15.0 {
+                    if rows <= 10.0 {
+                        // 19 inputs
+                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.232 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                        // and 37 more
+                        Ok(165)
+                    } else {
+                        // 7 inputs
                         // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.255 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                         // and 37 more
-                        Ok(168)
-                    } else {
-                        // 26 inputs
-                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.002 expected, 1.016 at worst, 0.359 of the fallback's time at worst
+                        Ok(166)
+                    }
+                } else if columns <= 90839.0 {
+                    // 11 inputs
+                    // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.303 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                    // and 37 more
+                    Ok(167)
+                } else {
+                    // 8 inputs
+                    // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.265 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                    // and 37 more
+                    Ok(168)
+                }
+            } else if columns <= 54013.0 {
+                if columns <= 36658.0 {
+                    if rows <= 255.5 {
+                        // 9 inputs
                         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                        // and 37 more
+                        // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
+                        // and 36 more
                         Ok(169)
+                    } else {
+                        // 16 inputs
+                        // type=cuda_persistent=registers_threads=512_width=4: slowdown 1.002 expected, 1.011 at worst, 0.687 of the fallback's time at worst
+                        // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                        // and 36 more
+                        Ok(170)
                     }
-                } else if columns <= 54013.0 {
-                    // 5 inputs
-                    // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.000 expected, 1.000 at worst, 0.706 of the fallback's time at worst
+                } else if rows <= 203.0 {
+                    // 2 inputs
+                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
+                    // and 36 more
+                    Ok(171)
+                } else {
+                    // 23 inputs
+                    // type=cuda_persistent=registers_cluster=4_threads=256_width=4: slowdown 1.002 expected, 1.015 at worst, 0.720 of the fallback's time at worst
                     // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                     // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                     // and 36 more
-                    Ok(170)
-                } else {
-                    let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                    if rows_times_columns <= 7746648.0 {
-                        // 1 input
-                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown unknown expected, unknown at worst
+                    Ok(172)
+                }
+            } else {
+                let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
+                if rows_times_columns <= 7746648.0 {
+                    if columns <= 69384.0 {
+                        // 4 inputs
                         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
                         // and 37 more
-                        Ok(171)
+                        Ok(173)
                     } else {
-                        // 48 inputs
-                        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.004 expected, 1.059 at worst, 0.792 of the fallback's time at worst
+                        // 3 inputs
                         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                        // type=cuda_persistent=registers_threads=256_width=2: slowdown unknown expected, unknown at worst
                         // and 37 more
-                        Ok(172)
+                        Ok(174)
                     }
+                } else if columns <= 90768.0 {
+                    // 30 inputs
+                    // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.006 expected, 1.059 at worst, 0.746 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                    // and 37 more
+                    Ok(175)
+                } else {
+                    // 22 inputs
+                    // type=cuda_persistent=registers_cluster=8_threads=256_width=4: slowdown 1.000 expected, 1.009 at worst, 0.792 of the fallback's time at worst
+                    // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                    // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                    // and 37 more
+                    Ok(176)
                 }
             }
         } else if columns <= 180667.0 {
@@ -1506,14 +1533,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                     // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                     // and 37 more
-                    Ok(173)
+                    Ok(177)
                 } else {
                     // 5 inputs
                     // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.000 expected, 1.000 at worst, 0.146 of the fallback's time at worst
                     // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                     // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                     // and 37 more
-                    Ok(174)
+                    Ok(178)
                 }
             } else if rows <= 60.0 {
                 if rows <= 30.0 {
@@ -1522,14 +1549,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                     // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                     // and 37 more
-                    Ok(175)
+                    Ok(179)
                 } else {
                     // 4 inputs
                     // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.000 expected, 1.000 at worst, 0.251 of the fallback's time at worst
                     // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                     // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                     // and 37 more
-                    Ok(176)
+                    Ok(180)
                 }
             } else {
                 let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
@@ -1539,14 +1566,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                     // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                     // and 37 more
-                    Ok(177)
+                    Ok(181)
                 } else {
                     // 13 inputs
                     // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.000 expected, 1.000 at worst, 0.781 of the fallback's time at worst
                     // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                     // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                     // and 37 more
-                    Ok(178)
+                    Ok(182)
                 }
             }
         } else {
@@ -1559,14 +1586,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                         // and 37 more
-                        Ok(180)
+                        Ok(184)
                     } else {
                         // 15 inputs
                         // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.000 expected, 1.000 at worst, 0.183 of the fallback's time at worst
                         // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                         // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                         // and 37 more
-                        Ok(181)
+                        Ok(185)
                     }
                 } else {
                     // 4 inputs
@@ -1574,31 +1601,39 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                     // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                     // and 37 more
-                    Ok(179)
+                    Ok(183)
                 }
-            } else if rows <= 770.0 {
-                if columns <= 227664.0 {
-                    // 8 inputs
-                    // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.006 expected, 1.031 at worst, 0.939 of the fallback's time at worst
+            } else if ctz_columns <= 6.5 {
+                let ctz_rows = needed(features::ctz_rows(row), 4)?;
+                if ctz_rows <= 1.5 {
+                    // 6 inputs
+                    // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.000 expected, 1.000 at worst, 0.665 of the fallback's time at worst
                     // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                     // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                     // and 37 more
-                    Ok(183)
+                    Ok(186)
                 } else {
-                    // 9 inputs
-                    // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.000 expected, 1.000 at worst, 0.851 of the fallback's time at worst
+                    // 8 inputs
+                    // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.000 expected, 1.000 at worst, 0.939 of the fallback's time at worst
                     // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                     // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
                     // and 36 more
-                    Ok(184)
+                    Ok(187)
                 }
-            } else {
+            } else if rows <= 350.5 {
                 // 3 inputs
-                // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.010 expected, 1.031 at worst, 0.983 of the fallback's time at worst
                 // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
                 // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
-                // and 34 more
-                Ok(182)
+                // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.010 expected, 1.031 at worst, 0.741 of the fallback's time at worst
+                // and 37 more
+                Ok(188)
+            } else {
+                // 3 inputs
+                // type=cuda_persistent=registers_threads=128_width=4: slowdown unknown expected, unknown at worst
+                // type=cuda_persistent=registers_threads=128_width=2: slowdown unknown expected, unknown at worst
+                // type=cuda_persistent=registers_cluster=8_threads=512_width=4: slowdown 1.010 expected, 1.031 at worst, 0.983 of the fallback's time at worst
+                // and 31 more
+                Ok(189)
             }
         }
     }

@@ -38,6 +38,7 @@ fn configuration(text: &str) -> Soft {
             }
             "alpha" => soft.alpha = number,
             "look" => soft.look = number as usize,
+            "look_levels" => soft.look_levels = number as usize,
             "gamma" => soft.gamma = number,
             _ => panic!("unknown key {key}"),
         }

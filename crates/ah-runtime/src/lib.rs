@@ -67,6 +67,7 @@ mod answer;
 mod auto_heuristic;
 mod binding;
 mod builder;
+mod compiled;
 mod env;
 mod heuristic;
 mod loaded_model;

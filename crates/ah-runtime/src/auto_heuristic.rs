@@ -7,7 +7,6 @@ use std::sync::Arc;
 use ah_types::expr::Typed;
 use ah_types::timing::TimingPolicy;
 use ah_types::{Context, Device, Features, Outcome, Scalar};
-use arc_swap::ArcSwap;
 
 use crate::answer::{Answer, Reason};
 use crate::binding::Bindings;
@@ -15,6 +14,7 @@ use crate::builder::Builder;
 use crate::env::Environment;
 use crate::heuristic::Heuristic;
 use crate::recorder::{RecordError, Recorder};
+use crate::sync::{ArcSwap, Loaded};
 use crate::{model_folders, registry};
 
 /// Whether a decision point consults, collects or does neither.
@@ -332,7 +332,7 @@ impl AutoHeuristic {
     }
 
     /// The bindings, where it consults and its own precondition holds.
-    fn ready(&self, values: &[Scalar<'_>]) -> Result<arc_swap::Guard<Arc<Bindings>>, Reason> {
+    fn ready(&self, values: &[Scalar<'_>]) -> Result<Loaded<Bindings>, Reason> {
         if !self.consults {
             return Err(Reason::NotEnabled);
         }
@@ -352,7 +352,7 @@ impl AutoHeuristic {
         }
     }
 
-    fn bindings(&self) -> arc_swap::Guard<Arc<Bindings>> {
+    fn bindings(&self) -> Loaded<Bindings> {
         let bindings = self.bindings.load();
         if bindings.generation == registry::generation() {
             return bindings;

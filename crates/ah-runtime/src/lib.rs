@@ -56,8 +56,11 @@
 //!
 //! Any thread may ask at any time. What readers see, the picks of a [`MultiKernel`] and the bindings of
 //! an [`AutoHeuristic`], is a whole value behind an [`arc_swap::ArcSwap`]: a change makes a new one
-//! beside it, so nobody sees half of it. The one lock-free part of our own, who measures of those that
-//! miss together (`multi_kernel::claims`), is checked with loom; the unit tests run under Miri too
+//! beside it, under a lock, so nobody sees half of it and no change is lost. Who measures, of those that
+//! miss together, is claimed without a lock (`multi_kernel::claims`). Loom tries the orders of two threads on
+//! all of this (`multi_kernel::loom_tests`): `RUSTFLAGS="--cfg loom" cargo test --release -p ah-runtime --lib loom`.
+//! It cannot look into `arc_swap`; in its place stands an atomic number with the same promises (`sync`).
+//! The unit tests run under Miri too
 //! (`cargo +nightly miri test -p ah-runtime --lib`, `MIRIFLAGS=-Zmiri-disable-isolation`, `PROPTEST_CASES=4`).
 //!
 //! Nothing here panics on what comes from files, the environment or a context.
@@ -67,6 +70,7 @@ mod answer;
 mod auto_heuristic;
 mod binding;
 mod builder;
+mod compiled;
 mod env;
 mod heuristic;
 mod loaded_model;
@@ -74,6 +78,7 @@ mod model_folders;
 pub mod multi_kernel;
 mod recorder;
 pub mod registry;
+mod sync;
 
 use std::sync::OnceLock;
 

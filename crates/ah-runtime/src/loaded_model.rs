@@ -1,18 +1,21 @@
 //! A model file as a [`Heuristic`], without generating code.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use ah_types::device::DeviceMismatch;
 use ah_types::model::ModelError;
-use ah_types::tree::{LeafUnsure, Stuck};
-use ah_types::{ChoiceId, Device, Leaf, Model, Scalar, Tree};
+use ah_types::tree::LeafUnsure;
+use ah_types::{ChoiceId, Device, Leaf, Model, Scalar};
 
+use crate::compiled::Compiled;
 use crate::heuristic::{DeviceGuard, Heuristic, Unsure};
 
 /// A checked model, ready to decide.
 #[derive(Clone, Debug)]
 pub struct LoadedModel {
     model: Model,
+    compiled: Arc<Compiled>,
 }
 
 impl LoadedModel {
@@ -30,35 +33,30 @@ impl LoadedModel {
         &self.model
     }
 
-    /// The leaf of each tree where these values end.
-    fn leaves(&self, values: &[Scalar<'_>]) -> Result<Leaves<'_>, Unsure> {
-        let logged = self.model.row(values);
-        if let Some(precondition) = &self.model.precondition
-            && precondition.typed.eval_bool(&logged) != Some(true)
-        {
+    /// Calls `f` with what says in which leaf of a tree these values end.
+    fn with_leaves<'m, T>(
+        &'m self,
+        values: &[Scalar<'_>],
+        f: impl FnOnce(&mut LeafOf<'_, 'm>) -> Result<T, Unsure>,
+    ) -> Result<T, Unsure> {
+        let trees = &self.model.trees;
+        let mut decision = self.compiled.decide(values);
+        if !decision.precondition_holds() {
             return Err(Unsure::Precondition);
         }
-        let (first, rest) = self.model.trees.split_first().ok_or(Unsure::NoneAllowed)?;
-        let row = self.model.features.row(&logged);
-        let end =
-            |tree: &'_ Tree| match tree.leaf_index(&row, |slot, category| self.model.knows(slot, category)) {
-                Ok(index) => Ok(index),
-                Err(Stuck::Undefined(slot)) => Err(Unsure::Undefined(slot)),
-                Err(Stuck::UnknownCategory(slot)) => Err(Unsure::UnknownCategory(slot)),
-            };
-        let mut leaves = Leaves {
-            first: first.leaf(end(first)?).ok_or(Unsure::NoneAllowed)?,
-            others: [None; ON_STACK],
-            more: Vec::new(),
-        };
-        for (i, tree) in rest.iter().enumerate() {
-            let leaf = tree.leaf(end(tree)?).ok_or(Unsure::NoneAllowed)?;
-            match leaves.others.get_mut(i) {
-                Some(place) => *place = Some(leaf),
-                None => leaves.more.push(leaf),
-            }
-        }
-        Ok(leaves)
+        f(&mut |tree| trees[tree].leaf(decision.leaf(tree)?).ok_or(Unsure::NoneAllowed))
+    }
+}
+
+/// The leaf of a tree in which the values end.
+type LeafOf<'a, 'm> = dyn FnMut(usize) -> Result<&'m Leaf, Unsure> + 'a;
+
+/// The leaf, unless it declines; where one of several declines, all do.
+fn sure(leaf: &Leaf) -> Result<&Leaf, Unsure> {
+    match leaf.unsure {
+        None => Ok(leaf),
+        Some(LeafUnsure::LowConfidence) => Err(Unsure::LowConfidence),
+        Some(LeafUnsure::Unsafe) => Err(Unsure::UnsafeLeaf),
     }
 }
 
@@ -81,17 +79,19 @@ struct Vote {
 }
 
 impl<'a> Leaves<'a> {
-    fn others(&self) -> impl Iterator<Item = &'a Leaf> {
-        self.others.iter().copied().flatten().chain(self.more.iter().copied())
+    fn new(trees: usize, mut leaf: impl FnMut(usize) -> Result<&'a Leaf, Unsure>) -> Result<Self, Unsure> {
+        let mut leaves = Leaves { first: leaf(0)?, others: [None; ON_STACK], more: Vec::new() };
+        for tree in 1..trees {
+            match leaves.others.get_mut(tree - 1) {
+                Some(place) => *place = Some(leaf(tree)?),
+                None => leaves.more.push(leaf(tree)?),
+            }
+        }
+        Ok(leaves)
     }
 
-    /// Why a leaf declines, where one does: then all do.
-    fn unsure(&self) -> Option<Unsure> {
-        let unsure = self.first.unsure.or_else(|| self.others().find_map(|leaf| leaf.unsure))?;
-        Some(match unsure {
-            LeafUnsure::LowConfidence => Unsure::LowConfidence,
-            LeafUnsure::Unsafe => Unsure::UnsafeLeaf,
-        })
+    fn others(&self) -> impl Iterator<Item = &'a Leaf> {
+        self.others.iter().copied().flatten().chain(self.more.iter().copied())
     }
 
     /// The vote behind `last`, by score and then by id: the order of [`Model::ranking`], found
@@ -130,7 +130,7 @@ impl<'a> Leaves<'a> {
 impl From<Model> for LoadedModel {
     /// `model` must be [valid](Model::validate), as every model that was read is.
     fn from(model: Model) -> Self {
-        Self { model }
+        Self { compiled: Arc::new(Compiled::new(&model)), model }
     }
 }
 
@@ -167,29 +167,28 @@ impl Heuristic for LoadedModel {
     }
 
     fn decide(&self, values: &[Scalar<'_>], offered: &dyn Fn(usize) -> bool) -> Result<usize, Unsure> {
-        let leaves = self.leaves(values)?;
-        if let Some(unsure) = leaves.unsure() {
-            return Err(unsure);
-        }
         let (fallback, offered) = (self.model.fallback, |choice: ChoiceId| offered(choice.index()));
-        let picked = match &self.model.trees[..] {
-            [_] => leaves.first.pick(fallback, offered).map(|ranked| ranked.choice),
-            _ => leaves.pick(fallback, offered),
-        };
-        picked.map(ChoiceId::index).ok_or(Unsure::NoneAllowed)
+        self.with_leaves(values, |leaf| {
+            let picked = match self.model.trees.len() {
+                1 => sure(leaf(0)?)?.pick(fallback, offered).map(|ranked| ranked.choice),
+                trees => Leaves::new(trees, |tree| sure(leaf(tree)?))?.pick(fallback, offered),
+            };
+            picked.map(ChoiceId::index).ok_or(Unsure::NoneAllowed)
+        })
     }
 
     fn ranked(&self, values: &[Scalar<'_>], visit: &mut dyn FnMut(usize)) -> Result<(), Unsure> {
-        let leaves = self.leaves(values)?;
-        if let [_] = &self.model.trees[..] {
-            leaves.first.ranking.iter().for_each(|ranked| visit(ranked.choice.index()));
-            return Ok(());
-        }
-        let mut last = None;
-        while let Some(vote) = leaves.next(last) {
-            visit(vote.choice.index());
-            last = Some(vote);
-        }
-        Ok(())
+        self.with_leaves(values, |leaf| {
+            if self.model.trees.len() == 1 {
+                leaf(0)?.ranking.iter().for_each(|ranked| visit(ranked.choice.index()));
+                return Ok(());
+            }
+            let (leaves, mut last) = (Leaves::new(self.model.trees.len(), leaf)?, None);
+            while let Some(vote) = leaves.next(last) {
+                visit(vote.choice.index());
+                last = Some(vote);
+            }
+            Ok(())
+        })
     }
 }

@@ -5,15 +5,23 @@
 //! 2. those that the decision point was [given](crate::Builder::heuristic);
 //! 3. those that [registered](register) themselves, in the order in which they did.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 
 use crate::heuristic::Heuristic;
 use crate::model_folders;
+use crate::sync::{AtomicU64, Ordering, RwLock};
 
+#[cfg(not(loom))]
 static HEURISTICS: RwLock<Vec<Arc<dyn Heuristic>>> = RwLock::new(Vec::new());
 /// Counts changes, so that a decision point sees with one load that it must look again.
+#[cfg(not(loom))]
 static GENERATION: AtomicU64 = AtomicU64::new(0);
+// Anew for each order of steps that loom tries.
+#[cfg(loom)]
+loom::lazy_static! {
+    static ref HEURISTICS: RwLock<Vec<Arc<dyn Heuristic>>> = RwLock::new(Vec::new());
+    static ref GENERATION: AtomicU64 = AtomicU64::new(0);
+}
 
 /// Makes a heuristic known to every decision point of this program, those that exist already too.
 ///

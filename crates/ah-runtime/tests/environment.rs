@@ -4,10 +4,11 @@
 mod virtual_kernels;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
-use ah_runtime::ah_types::Device;
+use ah_runtime::ah_types::{Device, Outcome};
 use ah_runtime::{AutoHeuristic, Environment, MultiKernel};
 use virtual_kernels::*;
 
@@ -39,6 +40,38 @@ fn logs_lie_in_the_cache_folder_by_device_and_name_unless_told_otherwise() {
     assert_eq!(log(&[cache, ("AUTOHEURISTIC_LOG_PATH", &file)]), file);
     assert_eq!(log(&[cache, ("AUTOHEURISTIC_LOG_PATH", folder.path())]), folder.path().join("pad_mm.txt"));
     assert_eq!(log(&[("AUTOHEURISTIC_LOG_PATH", Path::new("new/"))]), Path::new("new/pad_mm.txt"));
+}
+
+/// Asks `pad_mm` in the environment of its process; does nothing unless the test below started it.
+#[test]
+fn in_a_process_of_its_own() {
+    if std::env::var_os("AH_TEST_CHILD").is_none() {
+        return;
+    }
+    for name in ["pad_mm", "softmax"] {
+        let auto = AutoHeuristic::builder(name).choices(["orig", "pad"]).numerical("m").build().unwrap();
+        let answer = auto.choose_or_collect(&[7.into()], |choice| Outcome::Measured {
+            feedback: vec![choice.len() as f64],
+        });
+        assert_eq!((answer.choice, auto.collects()), ("orig", name == "pad_mm"));
+    }
+}
+
+#[test]
+fn the_environment_of_the_process_collects_into_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["in_a_process_of_its_own", "--exact"])
+        .env("AH_TEST_CHILD", "1")
+        .env("AUTOHEURISTIC_COLLECT", "pad_mm,mm")
+        .env("AUTOHEURISTIC_LOG_PATH", folder.path())
+        .output()
+        .unwrap();
+    assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
+    let log = std::fs::read_to_string(folder.path().join("pad_mm.txt")).unwrap();
+    let rows: Vec<&str> = log.lines().skip(1).collect();
+    assert_eq!(rows, ["m,choice,feedback", "7,orig,4", "7,pad,3"]);
+    assert!(!folder.path().join("softmax.txt").exists(), "it is not listed");
 }
 
 #[test]

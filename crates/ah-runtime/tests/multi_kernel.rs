@@ -84,6 +84,27 @@ fn a_kernel_that_does_not_support_the_input_never_runs() {
 }
 
 #[test]
+fn where_no_measured_kernel_supports_the_input_it_is_measured_again() {
+    let multi = MultiKernel::<Kernel>::builder(decision())
+        .kernel("broken", 1, broken as Kernel)
+        .kernel("stream", 1, stream)
+        .kernel("pad", 1, pad)
+        .timer(virtual_time)
+        .eligible("stream", |v| v[0].number() == Some(64.0))
+        .eligible("pad", |v| v[0].number() == Some(63.0))
+        .dimension("m", Dimension::dynamic())
+        .no_cache()
+        .build()
+        .unwrap();
+    assert_eq!(measured(&multi, 64.0, 100.0, "f32"), "stream");
+    assert_eq!(measured(&multi, 63.0, 100.0, "f32"), "pad");
+    assert_eq!(last_miss(&multi), "stream does not support this input");
+    // Both are known now, and each runs where it can.
+    assert_eq!(remembered(&multi, 64.0, 100.0, "f32"), "stream");
+    assert_eq!(remembered(&multi, 63.0, 100.0, "f32"), "pad");
+}
+
+#[test]
 fn a_kernel_that_fails_never_wins() {
     let multi = two(Environment::default()).kernel("broken", 1, broken).no_cache().build().unwrap();
     assert_eq!(measured(&multi, 64.0, 100.0, "f32"), "orig");

@@ -51,8 +51,9 @@ pub enum DerivedError {
     },
 }
 
-/// Most operations that one derived feature may take for one row.
-const MAX_COST: u64 = 10_000;
+/// Most operations that one derived feature may take for one row. They may lie as deep as they are many:
+/// a chain of 10,000 overflows the stack of a thread.
+const MAX_COST: u64 = 2_000;
 
 /// The features that expressions and trees see: the logged ones in the slots of
 /// [`base`](Self::base), the derived ones in the slots behind them.

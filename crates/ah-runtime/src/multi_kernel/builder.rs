@@ -2,13 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Instant;
 
 use ah_types::timing::TimingPolicy;
 use ah_types::{FeatureKind, Scalar};
-use arc_swap::ArcSwap;
 
 use super::claims::Claims;
 use super::event::Events;
@@ -20,6 +18,7 @@ use super::table::Table;
 use super::watch::{Watch, Watcher};
 use super::{MultiKernel, PicksError};
 use crate::registry;
+use crate::sync::{ArcSwap, AtomicBool, Mutex};
 use crate::{Builder as DecisionBuilder, SetupError};
 
 /// Sets up a [`MultiKernel`]; see [`MultiKernel::builder`].

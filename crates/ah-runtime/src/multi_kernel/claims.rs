@@ -4,10 +4,7 @@
 //! Lock-free: a fixed number of places, a key's place is fixed by the key, taking it is one
 //! compare-and-swap. Two keys of one place exclude each other; the later one is measured at a later call.
 
-#[cfg(loom)]
-use loom::sync::atomic::{AtomicU64, Ordering};
-#[cfg(not(loom))]
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering};
 
 /// More than the threads that measure at once on any machine where that makes sense.
 const PLACES: usize = if cfg!(loom) { 2 } else { 64 };

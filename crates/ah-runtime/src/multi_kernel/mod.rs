@@ -47,6 +47,8 @@ mod builder;
 mod claims;
 mod event;
 mod guard;
+#[cfg(all(test, loom))]
+mod loom_tests;
 mod measure;
 mod metrics;
 mod picker;

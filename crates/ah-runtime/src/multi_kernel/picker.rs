@@ -3,12 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use ah_types::timing::TimingPolicy;
 use ah_types::{Outcome, Scalar};
-use arc_swap::ArcSwap;
 
 use super::claims::Claims;
 use super::event::{Event, Events, Milliseconds, Miss};
@@ -19,6 +17,7 @@ use super::table::{Pick, Table};
 use super::watch::Watcher;
 use crate::AutoHeuristic;
 use crate::registry;
+use crate::sync::{ArcSwap, AtomicBool, Mutex, MutexGuard, Ordering};
 
 /// Whether a kernel supports an input with these values.
 pub(super) type Eligible = Box<dyn Fn(&[Scalar<'_>]) -> bool + Send + Sync>;
@@ -62,7 +61,7 @@ pub(super) struct Picker {
     pub(super) limit_told: AtomicBool,
     /// Keys that the fallback serves for good, because every kernel failed or nothing was recorded.
     pub(super) given_up: Mutex<HashSet<u64>>,
-    /// Keys whose pick was found slow, until it is measured again: kernel, promised and seen milliseconds.
+    /// Locked while `changing` is held, or alone. Keys whose pick was found slow, until it is measured again: kernel, promised and seen milliseconds.
     pub(super) slow: Mutex<HashMap<u64, (usize, f64, f64)>>,
     pub(super) metrics: Option<PathBuf>,
     pub(super) appends_to_log: bool,
@@ -322,7 +321,6 @@ impl Picker {
     }
 
     pub(super) fn add(&self, picks: Vec<Pick>) -> bool {
-        let slow: Vec<u64> = lock(&self.slow).keys().copied().collect();
         let (max, mut added) = (self.max_picks, 0);
         self.change(|table| {
             let own = table.clone();
@@ -334,7 +332,8 @@ impl Picker {
             for pick in own.picks() {
                 table.insert(Pick::clone(pick));
             }
-            slow.iter().for_each(|&key| table.forget(key));
+            // Looked at here: what is measured again meanwhile must not be forgotten.
+            lock(&self.slow).keys().for_each(|&key| table.forget(key));
         });
         added > 0
     }
@@ -384,9 +383,13 @@ impl Picker {
             return;
         }
         if let Some(seen_ms) = watcher.saw(key, ms, pick.promised_ms) {
-            lock(&self.slow).insert(key, (kernel, pick.promised_ms, seen_ms));
-            drop(table);
-            self.change(|table| table.forget(key));
+            // Another thread may have found it slow too, and have measured it again already.
+            self.change(|table| {
+                if table.promises(key, pick) {
+                    table.forget(key);
+                    lock(&self.slow).insert(key, (kernel, pick.promised_ms, seen_ms));
+                }
+            });
         }
     }
 

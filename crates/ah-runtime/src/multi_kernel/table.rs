@@ -211,6 +211,12 @@ impl Table {
         true
     }
 
+    /// True where the pick of this key promises what this one does.
+    pub(super) fn promises(&self, key: u64, pick: &Pick) -> bool {
+        let same = |own: &Arc<Pick>| own.kernel == pick.kernel && own.promised_ms == pick.promised_ms;
+        self.picks.get(&key).is_some_and(same)
+    }
+
     /// Forgets the pick of this key.
     pub(super) fn forget(&mut self, key: u64) {
         self.picks.remove(&key);

@@ -2,10 +2,10 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use super::shape_key::BuildIdentity;
+use crate::sync::Mutex;
 
 /// How calls are watched.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,6 +67,7 @@ impl Watcher {
 
 /// Each thread draws a sequence of its own, seeded by its number.
 fn seed() -> u64 {
+    use std::sync::atomic::{AtomicU64, Ordering};
     static THREADS: AtomicU64 = AtomicU64::new(1);
     THREADS.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

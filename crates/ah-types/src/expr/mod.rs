@@ -199,6 +199,18 @@ impl<F> Expr<F> {
         }
     }
 
+    /// Calls `f` with every text that the expression mentions, left to right.
+    pub fn for_each_text<'a>(&'a self, f: &mut impl FnMut(&'a str)) {
+        match self {
+            Self::Text(text) => f(text),
+            Self::Number(_) | Self::Bool(_) | Self::Feature(_) => {}
+            Self::Unary(_, a) => a.for_each_text(f),
+            Self::Binary(_, a, b) => [a, b].into_iter().for_each(|e| e.for_each_text(f)),
+            Self::If(c, a, b) => [c, a, b].into_iter().for_each(|e| e.for_each_text(f)),
+            Self::Call(_, args) => args.iter().for_each(|a| a.for_each_text(f)),
+        }
+    }
+
     /// True where the expression holds this text.
     #[must_use]
     pub fn mentions(&self, text: &str) -> bool {

@@ -389,7 +389,7 @@ impl<R: Row + ?Sized> Row for LoggedRow<'_, R> {
 
     #[inline]
     fn number(&self, slot: usize) -> f64 {
-        self.values.number(slot)
+        if self.is_categorical(slot) { f64::NAN } else { self.values.number(slot) }
     }
 
     #[inline]

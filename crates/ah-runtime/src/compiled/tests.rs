@@ -1,0 +1,213 @@
+//! What is compiled computes what `ah_types::expr` says, whatever the expression and the values.
+
+use ah_types::expr::{BinaryOp, Expr, Function, UnaryOp};
+use ah_types::model::{Precondition, Provenance};
+use ah_types::tree::Stuck;
+use ah_types::{Derived, Feature, Features, Leaf, Model, Node as ModelNode, Row, Scalar, Schema, Test, Tree};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::*;
+
+/// Expressions over these features; truth values are categories as soon as they are features.
+struct Grammar {
+    numbers: Vec<&'static str>,
+    categories: Vec<&'static str>,
+}
+
+impl Grammar {
+    fn feature(names: &[&'static str]) -> BoxedStrategy<Expr> {
+        select(names.to_vec()).prop_map(|name| Expr::Feature(name.to_owned())).boxed()
+    }
+
+    fn number(&self, depth: u32) -> BoxedStrategy<Expr> {
+        let constant = select(vec![0.0, 1.0, 2.0, 3.0, 8.0, 0.5, 1e9]).prop_map(Expr::Number);
+        let leaf = prop_oneof![Self::feature(&self.numbers), constant].boxed();
+        if depth == 0 {
+            return leaf;
+        }
+        let number = || self.number(depth - 1).prop_map(Box::new);
+        let op = select(vec![BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Div, BinaryOp::Rem]);
+        let arguments = (self.number(depth - 1), self.number(depth - 1), self.number(depth - 1));
+        prop_oneof![
+            leaf,
+            number().prop_map(|a| Expr::Unary(UnaryOp::Neg, a)),
+            (op, number(), number()).prop_map(|(op, a, b)| Expr::Binary(op, a, b)),
+            (self.truth(depth - 1), number(), number()).prop_map(|(c, a, b)| Expr::If(Box::new(c), a, b)),
+            (select(Function::ALL.to_vec()), arguments).prop_map(|(function, (a, b, c))| {
+                Expr::Call(function, if function.is_variadic() { vec![a, b, c] } else { vec![a] })
+            }),
+        ]
+        .boxed()
+    }
+
+    fn truth(&self, depth: u32) -> BoxedStrategy<Expr> {
+        if depth == 0 {
+            return any::<bool>().prop_map(Expr::Bool).boxed();
+        }
+        let truth = || self.truth(depth - 1).prop_map(Box::new);
+        let number = || self.number(depth - 1).prop_map(Box::new);
+        // Truth values compare with categories too.
+        let category =
+            || prop_oneof![3 => self.category(depth - 1), 1 => self.truth(depth - 1)].prop_map(Box::new);
+        let order = vec![BinaryOp::Eq, BinaryOp::Ne, BinaryOp::Lt, BinaryOp::Le, BinaryOp::Gt, BinaryOp::Ge];
+        let binary = |(op, a, b)| Expr::Binary(op, a, b);
+        prop_oneof![
+            truth().prop_map(|a| Expr::Unary(UnaryOp::Not, a)),
+            (select(vec![BinaryOp::And, BinaryOp::Or]), truth(), truth()).prop_map(binary),
+            (select(order), number(), number()).prop_map(binary),
+            (select(vec![BinaryOp::Eq, BinaryOp::Ne]), category(), category()).prop_map(binary),
+            (truth(), truth(), truth()).prop_map(|(c, a, b)| Expr::If(c, a, b)),
+        ]
+        .boxed()
+    }
+
+    fn category(&self, depth: u32) -> BoxedStrategy<Expr> {
+        let text = select(vec!["x", "y", "True"]).prop_map(|text| Expr::Text(text.to_owned()));
+        let leaf = prop_oneof![3 => Self::feature(&self.categories), 1 => text].boxed();
+        if depth == 0 {
+            return leaf;
+        }
+        let category = || self.category(depth - 1).prop_map(Box::new);
+        let either = (self.truth(depth - 1), category(), category());
+        prop_oneof![leaf, either.prop_map(|(c, a, b)| Expr::If(Box::new(c), a, b))].boxed()
+    }
+}
+
+const LOGGED: usize = 4;
+
+/// Two numbers and two categories, six derived features, the last three of all before.
+fn model() -> impl Strategy<Value = Model> {
+    let logged = || Grammar { numbers: vec!["m", "k"], categories: vec!["a", "b"] };
+    let all = Grammar { numbers: vec!["m", "k", "d0"], categories: vec!["a", "b", "d1", "d2"] };
+    let derived = |g: &Grammar| (g.number(3), g.truth(3), g.category(2));
+    (derived(&logged()), derived(&all), logged().truth(3)).prop_map(|(first, second, precondition)| {
+        let derived = [first.0, first.1, first.2, second.0, second.1, second.2].map(|e| e.to_string());
+        let logged =
+            ["m", "k"].map(Feature::numerical).into_iter().chain(["a", "b"].map(Feature::categorical));
+        model_of(Schema::new(logged).unwrap(), derived, &precondition)
+    })
+}
+
+/// A model with the derived features `d0`, `d1` and so on, and for each feature a tree that splits by it.
+fn model_of(logged: Schema, derived: impl IntoIterator<Item = String>, precondition: &Expr) -> Model {
+    let derived = derived.into_iter().enumerate();
+    let derived: Vec<_> =
+        derived.map(|(i, expression)| Derived { name: format!("d{i}"), expression }).collect();
+    let typed = precondition.resolve(&logged).unwrap();
+    let features = Features::new(logged, &derived).unwrap();
+    let slots = features.all().features();
+    let categories = |feature: &Feature| match feature.kind {
+        FeatureKind::Numerical => Vec::new(),
+        FeatureKind::Categorical => ["False", "True", "z"].map(str::to_owned).to_vec(),
+    };
+    let tree = |(slot, feature): (usize, &Feature)| {
+        let test = match feature.kind {
+            FeatureKind::Numerical => Test::Numerical { slot, threshold: 2.0 },
+            FeatureKind::Categorical => Test::Categorical { slot, category: "True".to_owned() },
+        };
+        let leaf = Leaf { samples: 1, unsure: None, ranking: Vec::new(), ranges: Vec::new() };
+        let split = ModelNode::Split { test, left: 1, right: 2 };
+        Tree { nodes: vec![split, ModelNode::Leaf(leaf.clone()), ModelNode::Leaf(leaf)] }
+    };
+    Model {
+        heuristic: "Random".to_owned(),
+        optimization: "random".to_owned(),
+        categories: slots.iter().map(categories).collect(),
+        precondition: Some(Precondition { expression: precondition.to_string(), typed }),
+        device: None,
+        shared_memory: None,
+        device_capa: (0, 0),
+        choices: vec!["only".to_owned()],
+        fallback: None,
+        trees: slots.iter().enumerate().map(tree).collect(),
+        promise: None,
+        provenance: Provenance::default(),
+        features,
+    }
+}
+
+/// Of either kind in any slot: a program may give what it likes, and fewer than it should.
+fn values() -> impl Strategy<Value = Vec<Scalar<'static>>> {
+    let edges = vec![0.0, -0.0, 1.0, 2.0, 3.0, -8.0, 0.5, 4096.0, f64::NAN, f64::INFINITY, PENDING];
+    let number = || prop_oneof![select(edges.clone()), any::<f64>()].prop_map(Scalar::Number);
+    let names = ["x", "y", "z", "True", "False", "no", "nor"].map(Scalar::Category).into_iter();
+    let names: Vec<_> = names.chain([Scalar::Bool(true), Scalar::Bool(false)]).collect();
+    let category = || select(names.clone());
+    let row = (
+        prop_oneof![9 => number(), 1 => category()],
+        number(),
+        prop_oneof![9 => category(), 1 => number()],
+        prop_oneof![9 => category(), 1 => number()],
+        prop_oneof![9 => Just(LOGGED), 1 => 0..LOGGED],
+    );
+    row.prop_map(|(m, k, a, b, len)| [m, k, a, b][..len].to_vec())
+}
+
+/// The decision of what is compiled is that of the model, and so is every feature's value.
+fn check(model: &Model, compiled: &Compiled, values: &[Scalar<'_>]) -> Result<(), TestCaseError> {
+    let (logged, mut decision) = (model.row(values), compiled.decide(values));
+    let row = model.features.row(&logged);
+    let holds = model.precondition.as_ref().map(|p| p.typed.eval_bool(&logged));
+    prop_assert_eq!(Some(decision.precondition_holds()), holds.map(|holds| holds == Some(true)));
+    for (tree, reference) in model.trees.iter().enumerate() {
+        let end = reference.leaf_index(&row, |slot, category| model.knows(slot, category));
+        let end = end.map_err(|stuck| match stuck {
+            Stuck::Undefined(slot) => Unsure::Undefined(slot),
+            Stuck::UnknownCategory(slot) => Unsure::UnknownCategory(slot),
+        });
+        prop_assert_eq!(decision.leaf(tree), end, "by slot {} of {:?}", tree, values);
+    }
+    for (place, feature) in compiled.features.iter().enumerate() {
+        let expected = match row.scalar(feature.slot) {
+            Some(Scalar::Category(name)) => compiled.categories.id(name),
+            Some(Scalar::Bool(holds)) => f64::from(holds),
+            Some(Scalar::Number(x)) => x,
+            None => f64::NAN,
+        };
+        let found = decision.computed(place);
+        let same = found == expected || found.is_nan() && expected.is_nan();
+        prop_assert!(same, "slot {} of {:?}: {} instead of {}", feature.slot, values, found, expected);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    #[cfg_attr(miri, ignore = "takes minutes, and no line of it is unsafe")]
+    fn computes_what_the_expressions_say(model in model(), rows in prop::collection::vec(values(), 16)) {
+        prop_assert_eq!(model.validate(), Ok(()));
+        let compiled = Compiled::new(&model);
+        for values in &rows {
+            check(&model, &compiled, values)?;
+        }
+    }
+}
+
+/// Each uses the one before it, so the last is computed through those that are not remembered.
+#[test]
+fn more_features_than_are_remembered() {
+    let expression = |i: usize| if i == 0 { "m + 1".to_owned() } else { format!("d{} + 1", i - 1) };
+    let logged = Schema::new([Feature::numerical("m")]).unwrap();
+    let model = model_of(logged, (0..REMEMBERED + 5).map(expression), &Expr::Bool(true));
+    let compiled = Compiled::new(&model);
+    assert!(compiled.features.len() > REMEMBERED);
+    for m in [-90.0, 1.0, f64::NAN] {
+        check(&model, &compiled, &[m.into()]).unwrap();
+    }
+}
+
+/// The longest chain that is allowed neither overflows the stack nor is computed wrongly.
+#[test]
+fn a_chain_of_derived_features() {
+    let links = if cfg!(miri) { 99 } else { 1999 };
+    let expression = |i: usize| if i == 0 { "m".to_owned() } else { format!("-d{}", i - 1) };
+    let logged = Schema::new([Feature::numerical("m")]).unwrap();
+    let model = model_of(logged, (0..links).map(expression), &Expr::Bool(true));
+    let compiled = Compiled::new(&model);
+    let values = [3.into()];
+    assert_eq!(compiled.decide(&values).leaf(links), Ok(2), "3 is above 2");
+    assert_eq!(compiled.decide(&values).leaf(links - 1), Ok(1), "-3 is not");
+}

@@ -61,7 +61,8 @@ pub(super) struct Picker {
     pub(super) limit_told: AtomicBool,
     /// Keys that the fallback serves for good, because every kernel failed or nothing was recorded.
     pub(super) given_up: Mutex<HashSet<u64>>,
-    /// Locked while `changing` is held, or alone. Keys whose pick was found slow, until it is measured again: kernel, promised and seen milliseconds.
+    /// Keys whose pick was found slow, until it is measured again: kernel, promised and seen
+    /// milliseconds. Locked while `changing` is held, or alone.
     pub(super) slow: Mutex<HashMap<u64, (usize, f64, f64)>>,
     pub(super) metrics: Option<PathBuf>,
     pub(super) appends_to_log: bool,

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use ah_collect::cpu::kernels::{KernelError, MatMul, MatMut, MatRef, Scratch};
 use ah_runtime::ah_types::{Optimization, Scalar};
-use ah_runtime::multi_kernel::{Dimension, Watch};
+use ah_runtime::multi_kernel::{Dimension, Event, Watch};
 use ah_runtime::{AutoHeuristic, MultiKernel};
 
 /// m, k, n, and how often the shape comes in the stream.
@@ -128,12 +128,16 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     if let Some(error) = failed {
         return Err(error.into());
     }
+    let measured = product.kernels.events().iter().filter(|e| matches!(e, Event::Measured { .. })).count();
     println!(
-        "{} shapes, {} calls; the first calls took {measuring:.2?}, measuring included\n",
+        "{} shapes, of which this run measured {measured}, {} calls; the first calls took {measuring:.2?}\n",
         SHAPES.len(),
         calls.iter().sum::<u32>()
     );
     let beats = stream::report(&names, fallback, &calls, &ms);
+    if !beats && measured < SHAPES.len() {
+        println!("an earlier run measured on a busier machine? AUTOHEURISTIC_DISABLE_CACHE=1 measures anew");
+    }
     if std::env::args().any(|argument| argument == "--explain") {
         stream::by_input(SHAPES.iter().map(|([m, k, n], _)| format!("{m} x {k} x {n}")), &names, &ms);
         println!("\n{}", product.kernels.explain());

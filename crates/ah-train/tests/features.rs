@@ -64,6 +64,10 @@ fn promise_declines_where_the_risk_is_too_high() {
     let unsafe_ = learn(&risky(1500, 0.08), |_| {});
     assert!(unsafe_.held_out.always.over_limit > 0.04, "{:?}", unsafe_.held_out.always);
     assert!(unsafe_.held_out.model.over_limit <= 0.01, "{:?}", unsafe_.held_out.model);
+    let advice = "Declining gives up";
+    let said = report::trained(&unsafe_);
+    assert!(said.contains(advice) && said.contains("`--max-risk none` decides always"), "{said}");
+    assert!(!report::trained(&safe).contains(advice));
     let always = learn(&risky(1500, 0.08), |raw| raw.max_risk = None);
     assert!(always.model.promise.is_none());
     assert_eq!(always.held_out.model, always.held_out.always);

@@ -87,7 +87,23 @@ pub fn trained(trained: &Trained) -> String {
     if let Some(p) = &trained.model.promise {
         text.push_str(&promise(p, trained));
     }
+    text.push_str(&given_up(trained));
     text
+}
+
+/// What to do where the promise gives up more than half of what always deciding saves; else nothing.
+fn given_up(trained: &Trained) -> String {
+    let held_out = &trained.held_out;
+    let saves = |metrics: &Metrics| metrics.speedup_over_fallback.max(1.0).ln();
+    let (model, always) = (saves(&held_out.model), saves(&held_out.always));
+    if always < 0.01 || model > 0.5 * always {
+        return String::new();
+    }
+    format!(
+        "Declining gives up {:.0} % of what always deciding saves; that is too slow on {:.1} % of the held-out inputs. More inputs, a quieter machine or a larger --max-risk leave more of it; `--max-risk none` decides always.\n",
+        (1.0 - model / always) * 100.0,
+        held_out.always.over_limit * 100.0,
+    )
 }
 
 /// What is promised, and for whom it holds.

@@ -1,5 +1,6 @@
 //! A model file as a [`Heuristic`], without generating code.
 
+use std::cmp::Ordering;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -78,6 +79,13 @@ struct Vote {
     allowed: bool,
 }
 
+impl Vote {
+    /// By score and then by id: the order of [`Model::ranking`].
+    fn order(&self, other: &Self) -> Ordering {
+        self.score.total_cmp(&other.score).then(self.choice.cmp(&other.choice))
+    }
+}
+
 impl<'a> Leaves<'a> {
     fn new(trees: usize, mut leaf: impl FnMut(usize) -> Result<&'a Leaf, Unsure>) -> Result<Self, Unsure> {
         let mut leaves = Leaves { first: leaf(0)?, others: [None; ON_STACK], more: Vec::new() };
@@ -94,11 +102,9 @@ impl<'a> Leaves<'a> {
         self.others.iter().copied().flatten().chain(self.more.iter().copied())
     }
 
-    /// The vote behind `last`, by score and then by id: the order of [`Model::ranking`], found
-    /// without sorting, because nearly always the first or second is taken.
-    fn next(&self, last: Option<Vote>) -> Option<Vote> {
-        let order = |a: &Vote, b: &Vote| a.score.total_cmp(&b.score).then(a.choice.cmp(&b.choice));
-        let votes = self.first.ranking.iter().filter_map(|ranked| {
+    /// The votes on these choices, in the order of the first leaf's ranking.
+    fn votes(&self, offered: impl Fn(ChoiceId) -> bool) -> impl Iterator<Item = Vote> {
+        self.first.ranking.iter().filter(move |ranked| offered(ranked.choice)).filter_map(|ranked| {
             let mut vote = Vote { score: ranked.score, choice: ranked.choice, allowed: ranked.allowed };
             for leaf in self.others() {
                 let other = leaf.ranking.iter().find(|r| r.choice == ranked.choice)?;
@@ -106,24 +112,22 @@ impl<'a> Leaves<'a> {
                 vote.allowed &= other.allowed;
             }
             Some(vote)
-        });
-        votes.filter(|vote| last.is_none_or(|last| order(vote, &last).is_gt())).min_by(order)
+        })
     }
 
     /// [`Leaf::pick`] for what several trees vote.
     fn pick(&self, fallback: Option<ChoiceId>, offered: impl Fn(ChoiceId) -> bool) -> Option<ChoiceId> {
-        let (mut last, mut passed_over) = (None, false);
-        while let Some(vote) = self.next(last) {
-            last = Some(vote);
-            if !offered(vote.choice) {
-                continue;
+        // The best of those that are allowed, and of those that are not.
+        let mut best: [Option<Vote>; 2] = [None; 2];
+        for vote in self.votes(offered) {
+            let best = &mut best[usize::from(!vote.allowed)];
+            if best.is_none_or(|best| vote.order(&best).is_lt()) {
+                *best = Some(vote);
             }
-            if vote.allowed {
-                return (!passed_over || Some(vote.choice) != fallback).then_some(vote.choice);
-            }
-            passed_over = true;
         }
-        None
+        let [Some(best), passed_over] = best else { return None };
+        let passed_over = passed_over.is_some_and(|other| other.order(&best).is_lt());
+        (!passed_over || Some(best.choice) != fallback).then_some(best.choice)
     }
 }
 
@@ -183,11 +187,10 @@ impl Heuristic for LoadedModel {
                 leaf(0)?.ranking.iter().for_each(|ranked| visit(ranked.choice.index()));
                 return Ok(());
             }
-            let (leaves, mut last) = (Leaves::new(self.model.trees.len(), leaf)?, None);
-            while let Some(vote) = leaves.next(last) {
-                visit(vote.choice.index());
-                last = Some(vote);
-            }
+            let leaves = Leaves::new(self.model.trees.len(), leaf)?;
+            let mut votes: Vec<Vote> = leaves.votes(|_| true).collect();
+            votes.sort_by(Vote::order);
+            votes.iter().for_each(|vote| visit(vote.choice.index()));
             Ok(())
         })
     }

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 folder=$1; shift
-samples=3000 seconds=70 fresh=24 seed=1 backend=auto max_risk=0.05
+samples=12000 seconds=60 fresh=24 seed=1 backend=auto max_risk=0.05
 while [ $# -gt 0 ]; do
   case $1 in
     --samples) samples=$2 ;; --seconds) seconds=$2 ;; --fresh) fresh=$2 ;;

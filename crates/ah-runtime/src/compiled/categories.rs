@@ -13,17 +13,12 @@ pub(super) struct Categories(FxHashMap<Box<str>, u32>);
 impl Categories {
     pub(super) fn of(model: &Model) -> Self {
         let mut ids = FxHashMap::default();
-        let mut add = |name: &str| {
+        // Truth values come first: their ids are 0 and 1.
+        model.for_each_name(&mut |name| {
             if let Ok(next) = u32::try_from(ids.len()) {
                 ids.entry(Box::from(name)).or_insert(next);
             }
-        };
-        // The ids of truth values are 0 and 1.
-        ["False", "True"].into_iter().for_each(&mut add);
-        model.categories.iter().flatten().for_each(|name| add(name));
-        let derived = model.features.derived().iter().map(|(_, typed)| typed.expr());
-        let expressions = derived.chain(model.precondition.iter().map(|p| p.typed.expr()));
-        expressions.for_each(|expr| expr.for_each_text(&mut add));
+        });
         Self(ids)
     }
 

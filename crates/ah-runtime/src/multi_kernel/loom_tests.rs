@@ -64,6 +64,14 @@ fn measured(multi: &MultiKernel<Kernel>) -> usize {
     multi.events().iter().filter(|event| matches!(event, Event::Measured { .. })).count()
 }
 
+/// One that has measured 8; only the test itself says what watched calls took.
+fn watched() -> Arc<MultiKernel<Kernel>> {
+    let watch = Watch { one_in: u32::MAX, limit: 1.5, samples: 1 };
+    let multi = Arc::new(builder().watch(watch).build().unwrap());
+    run(&multi, 8.0);
+    multi
+}
+
 /// All orders with up to five switches away from a thread that could go on: all tests take 5 s. With four
 /// they try 39 to 6,519 orders each. `LOOM_MAX_PREEMPTIONS` sets another bound.
 fn model(test: impl Fn() + Send + Sync + 'static) {
@@ -123,9 +131,7 @@ fn a_dimension_becomes_dynamic_while_another_thread_measures() {
 #[test]
 fn a_pick_is_found_slow_once_though_two_saw_it() {
     model(|| {
-        let multi =
-            Arc::new(builder().watch(Watch { one_in: u32::MAX, limit: 1.5, samples: 1 }).build().unwrap());
-        run(&multi, 8.0);
+        let multi = watched();
         let judge = |multi: &MultiKernel<Kernel>| multi.picker.judge(FAST, &n(8.0), 1.8);
         both(&multi, judge, |multi| {
             judge(multi);
@@ -141,9 +147,7 @@ fn a_pick_is_found_slow_once_though_two_saw_it() {
 #[test]
 fn what_a_file_says_does_not_undo_a_measurement() {
     model(|| {
-        let multi =
-            Arc::new(builder().watch(Watch { one_in: u32::MAX, limit: 1.5, samples: 1 }).build().unwrap());
-        run(&multi, 8.0);
+        let multi = watched();
         let from_file = multi.picker.table.load().picks().into_iter().map(|pick| (**pick).clone()).collect();
         multi.picker.judge(FAST, &n(8.0), 1.8);
         both(&multi, |multi| multi.picker.add(from_file), |multi| run(multi, 8.0));

@@ -211,19 +211,6 @@ impl<F> Expr<F> {
         }
     }
 
-    /// True where the expression holds this text.
-    #[must_use]
-    pub fn mentions(&self, text: &str) -> bool {
-        match self {
-            Self::Text(t) => t == text,
-            Self::Number(_) | Self::Bool(_) | Self::Feature(_) => false,
-            Self::Unary(_, a) => a.mentions(text),
-            Self::Binary(_, a, b) => a.mentions(text) || b.mentions(text),
-            Self::If(c, a, b) => [c, a, b].iter().any(|e| e.mentions(text)),
-            Self::Call(_, args) => args.iter().any(|a| a.mentions(text)),
-        }
-    }
-
     /// The same expression with every feature replaced by `f` of it.
     ///
     /// # Errors

@@ -220,15 +220,23 @@ impl Model {
         self.categories[slot].binary_search_by(|c| c.as_str().cmp(category)).is_ok()
     }
 
-    /// True where the model names this category: training saw it in some feature, or an expression
-    /// mentions it. Generated code tells only these apart.
+    /// Calls `f` with every category that the model names, some more than once: truth values first, then
+    /// what training saw in some feature, then what an expression mentions. Generated code tells only
+    /// these apart.
+    pub fn for_each_name<'a>(&'a self, f: &mut impl FnMut(&'a str)) {
+        ["False", "True"].into_iter().for_each(&mut *f);
+        self.categories.iter().flatten().for_each(|name| f(name));
+        let derived = self.features.derived().iter().map(|(_, typed)| typed.expr());
+        let expressions = derived.chain(self.precondition.iter().map(|p| p.typed.expr()));
+        expressions.for_each(|expr| expr.for_each_text(f));
+    }
+
+    /// True where the model [names](Self::for_each_name) this category.
     #[must_use]
     pub fn names(&self, category: &str) -> bool {
-        let derived = self.features.derived().iter().map(|(_, typed)| typed.expr());
-        let mut expressions = derived.chain(self.precondition.iter().map(|p| p.typed.expr()));
-        matches!(category, "False" | "True")
-            || (0..self.categories.len()).any(|slot| self.knows(slot, category))
-            || expressions.any(|e| e.mentions(category))
+        let mut found = false;
+        self.for_each_name(&mut |name| found |= name == category);
+        found
     }
 
     /// These values of the logged features, as the model's expressions see them.

@@ -32,7 +32,7 @@ impl Compact {
             let lanes = lanes.as_flattened_mut();
             match samples.row(row) {
                 Row::Sparse(entries) => {
-                    lanes[first..].fill(samples.common(row));
+                    lanes[first..].fill(samples.facts(row).common);
                     for &(lane, value) in entries {
                         lanes[lane_of[lane as usize] as usize] += value;
                     }

@@ -11,7 +11,7 @@
 //! those of the costs (filled up with copies of the first).
 
 use super::lanes::{Block, Lanes, Sums, Wide, folded, zipped};
-use super::samples::Samples;
+use super::samples::{Facts, Samples};
 
 /// The best split of one column in a node.
 #[derive(Clone, Copy, Debug)]
@@ -57,12 +57,12 @@ impl RowSums {
     /// Adds a row.
     #[inline(always)]
     pub(super) fn add(&mut self, samples: &Samples, row: u32) {
-        let (count, square) = (samples.count(row), samples.square(row));
+        let Facts { square, count, least, spread, .. } = *samples.facts(row);
         self.count += u64::from(count);
         self.squares += u128::from(square);
         self.most_square = self.most_square.max(square / u64::from(count));
-        self.least += samples.least(row);
-        self.most_spread = self.most_spread.max(samples.spread(row).unsigned_abs().div_ceil(count));
+        self.least += least;
+        self.most_spread = self.most_spread.max(spread.unsigned_abs().div_ceil(count));
     }
 }
 

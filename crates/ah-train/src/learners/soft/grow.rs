@@ -119,9 +119,9 @@ mod tests {
             let (mut q, mut n, mut squares) = (vec![0.0; outputs], 0.0, 0.0);
             let mut costs = vec![0.0; samples.layout.costs];
             for &row in rows {
-                let count = f64::from(samples.count(row));
+                let count = f64::from(samples.facts(row).count);
                 n += count;
-                costs.iter_mut().for_each(|c| *c += f64::from(samples.common(row)));
+                costs.iter_mut().for_each(|c| *c += f64::from(samples.facts(row).common));
                 let entries = match samples.row(row) {
                     Row::Sparse(entries) => entries.to_vec(),
                     Row::Dense(lanes) => (0..).zip(lanes.as_flattened().iter().copied()).collect(),

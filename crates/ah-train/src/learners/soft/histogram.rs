@@ -143,14 +143,14 @@ impl Run for Counting<'_> {
             let columns = (self.first..).step_by(TOGETHER);
             for (first, histograms) in columns.zip(self.histograms.chunks_mut(TOGETHER)) {
                 for &row in rows {
-                    let (lanes, common) = (samples.row(row), samples.common(row));
-                    let count = if samples.unweighted { 0 } else { samples.count(row) };
+                    let (lanes, facts) = (samples.row(row), samples.facts(row));
+                    let count = if samples.unweighted { 0 } else { facts.count };
                     for (histogram, &code) in histograms.iter_mut().zip(&self.fit.codes(row)[first..]) {
                         let code = usize::from(code);
                         let bin = &mut histogram.bins[code];
                         bin.rows += 1;
                         bin.count += count;
-                        bin.common += common;
+                        bin.common += facts.common;
                         let sums = &mut histogram.lanes[code * blocks..][..blocks];
                         match lanes {
                             Row::Dense(lanes) => add(sums, lanes),

@@ -48,7 +48,7 @@ impl Layout {
 /// A row's lanes.
 #[derive(Clone, Copy)]
 pub(super) enum Row<'a> {
-    /// (lane, value); the value of a cost is its difference from what is [common](Samples::common).
+    /// (lane, value); the value of a cost is its difference from what is [common](Facts::common).
     Sparse(&'a [(u32, i32)]),
     /// All of them; what fills up targets is 0, what fills up costs is the first cost.
     Dense(&'a [Block]),
@@ -62,13 +62,17 @@ enum Held {
 
 /// What a row holds beside its lanes.
 #[derive(Clone, Copy)]
-struct Facts {
-    square: u64,
-    count: u32,
-    common: i32,
-    least: i32,
+pub(super) struct Facts {
+    /// The sum of its squared targets, as often as it counts.
+    pub square: u64,
+    /// How much it counts.
+    pub count: u32,
+    /// What every choice costs that a sparse row has no entry for: the median of the measured ones.
+    pub common: i32,
+    /// The least cost of a choice.
+    pub least: i32,
     /// By how much the dearest choice costs more than the cheapest.
-    spread: i32,
+    pub spread: i32,
 }
 
 /// The rows of a fit.
@@ -116,38 +120,14 @@ impl Samples {
         let filled = 4 * cells > 3 * inputs.len() * targets.choices();
         let dense = filled && (layout.costs > 0 || soft.temperatures.is_empty());
         let (facts, rows) = if dense { maker.dense(inputs) } else { maker.sparse(inputs) };
-        let unweighted = inputs.iter().all(|&i| maker.count(i) == 1);
+        let unweighted = facts.iter().all(|facts| facts.count == 1);
         Self { layout, one: maker.one, unweighted, facts, rows }
     }
 
-    /// How much a row counts.
+    /// What a row holds beside its lanes.
     #[inline]
-    pub(super) fn count(&self, row: u32) -> u32 {
-        self.facts[row as usize].count
-    }
-
-    /// The sum of a row's squared targets, as often as it counts.
-    #[inline]
-    pub(super) fn square(&self, row: u32) -> u64 {
-        self.facts[row as usize].square
-    }
-
-    /// What every choice costs on a sparse row that has no entry for it: the median of the measured ones.
-    #[inline]
-    pub(super) fn common(&self, row: u32) -> i32 {
-        self.facts[row as usize].common
-    }
-
-    /// The least cost of a choice on a row.
-    #[inline]
-    pub(super) fn least(&self, row: u32) -> i32 {
-        self.facts[row as usize].least
-    }
-
-    /// By how much the dearest choice costs more than the cheapest on a row.
-    #[inline]
-    pub(super) fn spread(&self, row: u32) -> i32 {
-        self.facts[row as usize].spread
+    pub(super) fn facts(&self, row: u32) -> &Facts {
+        &self.facts[row as usize]
     }
 
     /// A row's lanes.

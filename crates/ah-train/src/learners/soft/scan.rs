@@ -61,7 +61,7 @@ impl<S: Sums> Run for Moving<'_, S> {
         let mut here = order[0];
         for (rows, &next) in (1..).zip(&order[1..=order.len() - least_rows]) {
             left.add(subtree.lanes_of(here));
-            count += if unweighted { 1 } else { u64::from(fit.samples.count(subtree.rows[row(here)])) };
+            count += if unweighted { 1 } else { u64::from(fit.samples.facts(subtree.rows[row(here)]).count) };
             let codes = (code(here), code(next));
             here = next;
             if codes.0 == codes.1 || rows < least_rows || count < promising {

@@ -77,15 +77,15 @@ pub(super) struct Subtree {
 
 /// A node to be split; its rows stand from `start` to `end` in the order of each column.
 pub(super) struct Node {
-    pub(super) id: u32,
+    id: u32,
     pub(super) start: usize,
     pub(super) end: usize,
-    pub(super) depth: usize,
+    depth: usize,
     pub(super) totals: Totals,
     /// Where the columns stand that are not constant in its parent.
     pub(super) columns: (usize, usize),
     /// The column of its parent's split: searched first, as a good split spares the judging of others.
-    pub(super) hint: u32,
+    hint: u32,
 }
 
 /// Buffers that nodes share.

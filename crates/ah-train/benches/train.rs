@@ -1,9 +1,7 @@
 //! The parts of a training: columns, one fit by size (n log n; a million rows: `examples/fit_scaling.rs`),
 //! polishing. A whole training: `scripts/bench_train.py`.
 
-use ah_train::columns::Columns;
-use ah_train::learners::{Learner, Preset, Rows, Soft};
-use ah_train::targets::Targets;
+use ah_train::parts::{Columns, Learner, Preset, Rows, Soft, Targets};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use linfa::DatasetBase;
 use rand::{Rng, SeedableRng};

@@ -15,9 +15,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use ah_train::columns::Columns;
-use ah_train::learners::{Learner, Preset, Rows, Soft};
-use ah_train::targets::{COST_ONE, Targets};
+use ah_train::parts::{COST_ONE, Columns, Learner, Preset, Rows, Soft, Targets};
 use linfa::DatasetBase;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;

@@ -7,16 +7,10 @@
 //! is at the target breaks in about half of the cases; beside the count of broken runs stands
 //! the count of those that are surely broken (exact binomial test at 5 %).
 
-use ah_train::RawParams;
-use ah_train::calibrate::{self, Asked, Mode};
-use ah_train::fitted::Ranking;
-use ah_train::learners::{Preset, Soft};
-use ah_train::leaves::RankingPolicy;
-use ah_train::promise::Plan;
-use ah_train::search::Configuration;
-use ah_train::split::{self, SplitBy};
-use ah_train::targets::COST_ONE;
-use ah_train::task::Task;
+use ah_train::parts::{
+    Asked, COST_ONE, Configuration, Plan, Preset, Ranking, RankingPolicy, Soft, Task, calibrate, split,
+};
+use ah_train::{Mode, RawParams, SplitBy};
 use rayon::prelude::*;
 use statrs::distribution::{Binomial, DiscreteCDF};
 

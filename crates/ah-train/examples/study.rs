@@ -5,12 +5,8 @@
 //! slowdown on held-out inputs and the difference from the first variant with its standard error,
 //! over inputs, in units of 1e-4.
 
-use ah_train::RawParams;
-use ah_train::learners::{Preset, Rows, Soft};
-use ah_train::search::Configuration;
-use ah_train::split::{self, SplitBy};
-use ah_train::targets::COST_ONE;
-use ah_train::task::Task;
+use ah_train::parts::{COST_ONE, Configuration, Preset, Rows, Soft, Task, split};
+use ah_train::{RawParams, SplitBy};
 use rayon::prelude::*;
 
 fn configuration(text: &str) -> Soft {

@@ -2,10 +2,7 @@
 
 use std::path::PathBuf;
 
-use ah_train::calibrate::Mode;
-use ah_train::learners::Kind;
-use ah_train::split::SplitBy;
-use ah_train::{NamedLog, RawParams};
+use ah_train::{Kind, Mode, NamedLog, RawParams, SplitBy};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Learn from a log which choice to take, and generate the code that takes it.

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::calibrate::Mode;
+use crate::data::SplitBy;
 use crate::error::TrainError;
-use crate::evaluate::DEFAULT_MAX_SLOWDOWN;
+use crate::judge::DEFAULT_MAX_SLOWDOWN;
 use crate::learners::Kind;
-use crate::split::SplitBy;
+use crate::promise::Mode;
 
 /// A further log with a name, for tables.
 #[derive(Clone, Debug, PartialEq, Eq)]

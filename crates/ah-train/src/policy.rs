@@ -15,8 +15,8 @@
 
 use ah_types::{Context, Derived, Leaf, optimization::TrainingPolicy};
 
+use crate::data::CellFilter;
 use crate::learners::{Criterion, Kind};
-use crate::table::CellFilter;
 
 /// How an optimization is learned, where flags do not say otherwise.
 pub trait Policy: Sync {
@@ -95,7 +95,7 @@ pub trait Policy: Sync {
 }
 
 /// The fields of an optimization's TOML. Its `row_filter` is an expression, which
-/// [`crate::task`] applies.
+/// `data::task` applies.
 impl Policy for TrainingPolicy {
     fn learner(&self) -> Option<Kind> {
         self.learner.as_deref().and_then(Kind::from_name)

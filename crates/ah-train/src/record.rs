@@ -4,8 +4,8 @@ use ah_types::model::{LogRecord, Provenance};
 use serde_json::json;
 
 use crate::params::Params;
-use crate::portfolio::Portfolio;
 use crate::promise::Plan;
+use crate::search::portfolio::Portfolio;
 use crate::search::{self, Scored};
 use crate::train::HeldOut;
 

@@ -7,19 +7,19 @@
 use ah_types::model::Provenance;
 use ah_types::{ChoiceId, Model, Tree};
 
-use crate::calibrate::Asked;
-use crate::confidence;
+use crate::data::Task;
+use crate::data::split::{self, SplitBy};
 use crate::error::TrainError;
-use crate::evaluate::{self, Metrics};
-use crate::leaves::RankingPolicy;
+use crate::judge::metrics::{self, Metrics};
 use crate::params::Params;
 use crate::policy::Policy;
-use crate::portfolio::{self, Portfolio};
-use crate::promise::{self, Learned, Plan};
+use crate::promise::Asked;
+use crate::promise::confidence;
+use crate::promise::plan::{self, Learned, Plan};
 use crate::record;
+use crate::search::portfolio::{self, Portfolio};
 use crate::search::{self, Configuration, Folds, Grid, Scored};
-use crate::split::{self, SplitBy};
-use crate::task::Task;
+use crate::tree::RankingPolicy;
 
 /// Fewer inputs than this cannot be split into a test part and folds.
 const MIN_INPUTS: usize = 10;
@@ -196,7 +196,7 @@ fn search(
         Grid::new(kind, &policy.criteria(), &depths, &leaves, training.len(), task.columns.all().len());
     let fallback = task.fallback(training);
     let asked = params.max_risk.map(|_| params.max_slowdown);
-    let targets = promise::targets(task, fallback, &ranking.portfolio, asked);
+    let targets = plan::targets(task, fallback, &ranking.portfolio, asked);
     let keys = split::keys(&task.table, &task.features, &[], SplitBy::Input, training);
     let folds = Folds::new(&task.table, training, &keys, policy.folds(), params.seed);
     // Judged without the penalty: where a choice would be too slow, the promise declines, and
@@ -262,12 +262,12 @@ fn judge(
     let fallback = learned.fallback;
     let slots: Vec<Option<usize>> = (0..task.features.base().len()).map(Some).collect();
     let metrics = |model: &Model, test: &[u32]| {
-        let judged = evaluate::decide(model, &task.table, test, &slots);
-        evaluate::metrics(&task.table, &judged, fallback, params.max_slowdown)
+        let judged = metrics::decide(model, &task.table, test, &slots);
+        metrics::metrics(&task.table, &judged, fallback, params.max_slowdown)
     };
     let single = task.table.best_single(training).unwrap_or(fallback);
     let always = |choice: ChoiceId| {
-        let metrics = evaluate::always(&task.table, test, choice, fallback, params.max_slowdown);
+        let metrics = metrics::always(&task.table, test, choice, fallback, params.max_slowdown);
         (task.table.choices[choice.index()].clone(), metrics)
     };
     let with_promise = model(plan, params, policy, learned, learned.threshold, training)?;

@@ -2,8 +2,7 @@
 
 mod common;
 
-use ah_train::learners::Kind;
-use ah_train::{RawParams, train};
+use ah_train::{Kind, RawParams, train};
 use common::log;
 use proptest::prelude::*;
 

@@ -4,10 +4,7 @@ mod common;
 
 use std::fmt::Write as _;
 
-use ah_train::calibrate::Mode;
-use ah_train::learners::Kind;
-use ah_train::policy::Policy;
-use ah_train::{NamedLog, Params, RawParams, Trained, report, train, train_with};
+use ah_train::{Kind, Mode, NamedLog, Params, Policy, RawParams, Trained, report, train, train_with};
 use ah_types::{Context, Derived, Leaf, Node};
 use common::{HEAD, log};
 
@@ -195,7 +192,7 @@ fn further_logs_are_learned_from_and_never_held_out() {
 
 #[test]
 fn whole_dimensions_are_held_out() {
-    let trained = learn(&log(120), |raw| raw.test_split = ah_train::split::SplitBy::Dims);
+    let trained = learn(&log(120), |raw| raw.test_split = ah_train::SplitBy::Dims);
     assert!(trained.held_out.by_input.is_some());
     let table = report::trained(&trained);
     assert!(table.contains("on held-out dimensions") && table.contains("held out by input"), "{table}");

@@ -1,9 +1,7 @@
 //! linfa-trees 0.8.1's traps, each shown in linfa itself where it can be, and guarded in ours.
 
-use ah_train::columns::Columns;
-use ah_train::grown::Grown;
-use ah_train::learners::{Criterion, Dataset, Learner, LinfaTrees, Rows};
-use ah_train::targets::Targets;
+use ah_train::Criterion;
+use ah_train::parts::{Columns, Dataset, Grown, Learner, LinfaTrees, Rows, Targets};
 use linfa::DatasetBase;
 use linfa::traits::{Fit, Predict};
 use linfa_trees::DecisionTree;

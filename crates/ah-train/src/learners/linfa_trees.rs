@@ -17,10 +17,10 @@ use linfa_trees::{DecisionTree, SplitQuality};
 use ndarray::{Array1, Array2};
 use serde::Serialize;
 
-use super::{Dataset, Rows};
+use super::Dataset;
+use crate::data::{Rows, Targets};
 use crate::error::TrainError;
-use crate::grown::Grown;
-use crate::targets::Targets;
+use crate::tree::Grown;
 
 /// How a split is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

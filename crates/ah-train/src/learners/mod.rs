@@ -2,43 +2,21 @@
 //! our records and targets, and one line in [`Kind`].
 //!
 //! A learner only decides where to split. What a leaf says is the same for all of them and is
-//! computed from the training rows that reach it ([`crate::leaves`]), so a library's own
+//! computed from the training rows that reach it ([`crate::tree::leaves`]), so a library's own
 //! leaves (linfa's hold one class and no counts) never matter.
 
 mod linfa_trees;
 mod soft;
 
-use linfa::dataset::{DatasetBase, Records};
+use linfa::dataset::DatasetBase;
 use linfa::traits::Fit;
 
-use crate::columns::Columns;
+use crate::data::{Rows, Targets};
 use crate::error::TrainError;
-use crate::grown::Grown;
-use crate::targets::Targets;
+use crate::tree::Grown;
 
 pub use linfa_trees::{Criterion, LinfaTrees};
 pub use soft::{Preset, Soft};
-
-/// The rows of a fit: some inputs of the columns. linfa calls them records.
-#[derive(Clone, Copy, Debug)]
-pub struct Rows<'a> {
-    /// The features of all inputs.
-    pub columns: &'a Columns,
-    /// The inputs to learn from, ascending.
-    pub inputs: &'a [u32],
-}
-
-impl Records for Rows<'_> {
-    type Elem = u16;
-
-    fn nsamples(&self) -> usize {
-        self.inputs.len()
-    }
-
-    fn nfeatures(&self) -> usize {
-        self.columns.all().len()
-    }
-}
 
 /// What a learner learns from.
 pub type Dataset<'a> = DatasetBase<Rows<'a>, &'a Targets>;

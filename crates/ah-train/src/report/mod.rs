@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use ah_types::model::Promise;
 use comfy_table::{CellAlignment, Table, presets};
 
-use crate::evaluate::Metrics;
-use crate::split::SplitBy;
+use crate::data::SplitBy;
+use crate::judge::Metrics;
 use crate::train::Trained;
 
 fn table(header: &[&str]) -> Table {

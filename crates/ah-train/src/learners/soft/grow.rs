@@ -3,11 +3,11 @@
 
 use rayon::prelude::*;
 
+use super::Soft;
 use super::histogram::Histograms;
 use super::subtree::{self, Fit, MAX_ROWS};
-use super::{Rows, Soft};
-use crate::grown::Grown;
-use crate::targets::Targets;
+use crate::data::{Rows, Targets};
+use crate::tree::Grown;
 
 /// Nodes of at most so many rows are left to [`subtree`](super::subtree): with 22 choices their
 /// lanes are 200 kB.
@@ -25,7 +25,7 @@ struct Node {
 pub(super) fn grow(soft: &Soft, rows: &Rows<'_>, targets: &Targets) -> Grown {
     let columns = rows.columns.all();
     // A histogram of more bins than rows says nothing.
-    let levels = columns.iter().map(crate::columns::Column::levels).max().unwrap_or(0);
+    let levels = columns.iter().map(crate::data::Column::levels).max().unwrap_or(0);
     grow_with(soft, rows, targets, SUBTREE_ROWS.max(levels).min(MAX_ROWS))
 }
 
@@ -108,7 +108,7 @@ mod tests {
     use super::super::Preset;
     use super::super::samples::{Row, Samples};
     use super::*;
-    use crate::columns::{Column, Columns};
+    use crate::data::columns::{Column, Columns};
 
     /// The gain of sending these rows left and those right, by the definition and in floats, in the
     /// scale of the node of these rows.

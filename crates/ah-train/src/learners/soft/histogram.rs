@@ -42,7 +42,7 @@ impl Histograms {
     /// Counts these rows.
     pub(super) fn new(fit: &Fit<'_>, rows: &[u32]) -> Self {
         let layout = fit.samples.layout;
-        let empty = |column: &crate::columns::Column| Histogram {
+        let empty = |column: &crate::data::Column| Histogram {
             lanes: vec![[0; 8]; column.levels() * layout.blocks()],
             bins: vec![Bin::default(); column.levels()],
         };

@@ -24,11 +24,11 @@ mod subtree;
 use linfa::traits::Fit;
 use serde::Serialize;
 
-use super::{Dataset, Rows};
+use super::Dataset;
+use crate::data::{Rows, Targets};
 use crate::error::TrainError;
-use crate::grown::Grown;
-use crate::scores::Scores;
-use crate::targets::Targets;
+use crate::tree::Grown;
+use crate::tree::Scores;
 
 /// The parameters of the learner.
 #[derive(Clone, Debug, PartialEq, Serialize)]

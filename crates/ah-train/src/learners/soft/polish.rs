@@ -1,11 +1,11 @@
 //! Tree Alternating Optimisation: with all else fixed, each split in turn becomes the one that
 //! costs least, where it is surely better than the one that is there.
 
-use super::{Rows, Soft};
-use crate::columns::Column;
-use crate::grown::Grown;
-use crate::scores::Scores;
-use crate::targets::Targets;
+use super::Soft;
+use crate::data::Column;
+use crate::data::{Rows, Targets};
+use crate::tree::Grown;
+use crate::tree::Scores;
 
 pub(super) fn polish(soft: &Soft, mut tree: Grown, rows: &Rows<'_>, targets: &Targets) -> Grown {
     let mut dirty = vec![true; tree.nodes.len()];

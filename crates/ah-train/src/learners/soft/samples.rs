@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::Soft;
 use super::lanes::Block;
-use crate::targets::{COST_LIMIT, COST_ONE, Targets};
+use crate::data::targets::{COST_LIMIT, COST_ONE, Targets};
 
 /// Sums of targets stay below 2 to this power.
 const SUM_BITS: u32 = 31;

@@ -5,16 +5,16 @@
 
 use rayon::prelude::*;
 
+use super::Soft;
 use super::compact::Compact;
 use super::gain::{Candidate, RowSums, Totals};
 use super::lanes::{Block, Processor, add};
 use super::look::Look;
 use super::samples::Samples;
 use super::scan::Scan;
-use super::{Rows, Soft};
-use crate::columns::Column;
-use crate::grown::Grown;
-use crate::targets::Targets;
+use crate::data::Column;
+use crate::data::{Rows, Targets};
+use crate::tree::Grown;
 
 /// A row is 16 bits beside its code.
 pub(super) const MAX_ROWS: usize = 1 << 16;

@@ -5,15 +5,15 @@ use ah_types::model::Promise;
 use ah_types::{ChoiceId, Tree};
 use rayon::prelude::*;
 
-use crate::calibrate::{self, Asked, CONFIDENCE, Calibrated, Mode};
+use super::calibrate::{self, Asked, CONFIDENCE, Calibrated, Mode};
+use crate::data::Rows;
+use crate::data::Targets;
+use crate::data::Task;
+use crate::data::split::{self, SplitBy};
 use crate::error::TrainError;
-use crate::fitted::Fitted;
-use crate::learners::Rows;
-use crate::leaves::{self, RankingPolicy};
 use crate::search::{Configuration, Folds, fit_all};
-use crate::split::{self, SplitBy};
-use crate::targets::Targets;
-use crate::task::Task;
+use crate::tree::Fitted;
+use crate::tree::leaves::{self, RankingPolicy};
 
 /// Folds of the calibration. With 5 the trees that are judged see a fifth less than what ships,
 /// and the promise of 1 % costs up to 1.0118 on pad_mm A100 over 40 random partitions (median
@@ -61,7 +61,7 @@ pub struct Learned {
     pub grown_from: Vec<u32>,
     /// The fallback.
     pub fallback: ChoiceId,
-    /// Choices up to this price ([`crate::price`]) are allowed.
+    /// Choices up to this price ([`crate::tree::price`]) are allowed.
     pub threshold: f64,
     /// What calibration found; `None` where no promise is asked for or possible.
     pub calibration: Option<Calibration>,
@@ -149,7 +149,7 @@ impl Plan<'_> {
         })
     }
 
-    /// The trees of a model; `threshold` as in [`leaves::trees`].
+    /// The trees of a model; `threshold` as in `leaves::trees`.
     #[must_use]
     pub fn trees(&self, learned: &Learned, threshold: f64) -> Vec<Tree> {
         let rows = Rows { columns: &self.task.columns, inputs: &learned.grown_from };

@@ -2,19 +2,22 @@
 //!
 //! One growth serves all depths: the tree is grown to the greatest depth and cut back.
 
+pub mod portfolio;
+
 use linfa::dataset::DatasetBase;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::columns::Columns;
+use crate::data::Columns;
+use crate::data::Rows;
+use crate::data::Table;
+use crate::data::split;
+use crate::data::targets::{COST_ONE, Targets};
 use crate::error::TrainError;
-use crate::fitted::Fitted;
-use crate::grown::Grown;
-use crate::learners::{Criterion, Kind, Learner, LinfaTrees, Preset, Rows, Soft};
-use crate::scores::Scores;
-use crate::split;
-use crate::table::Table;
-use crate::targets::{COST_ONE, Targets};
+use crate::learners::{Criterion, Kind, Learner, LinfaTrees, Preset, Soft};
+use crate::tree::Fitted;
+use crate::tree::Grown;
+use crate::tree::Scores;
 
 /// A learner with all its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -7,9 +7,9 @@
 
 use ah_types::ChoiceId;
 
-use crate::scores::PRIOR_COST;
-use crate::table::Table;
-use crate::targets::COST_LIMIT;
+use super::scores::PRIOR_COST;
+use crate::data::COST_LIMIT;
+use crate::data::Table;
 
 /// How many inputs' worth the mean over the parent's inputs counts in a leaf.
 const PARENT_INPUTS: f64 = 10.0;

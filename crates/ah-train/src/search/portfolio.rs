@@ -6,7 +6,7 @@
 
 use ah_types::ChoiceId;
 
-use crate::table::Table;
+use crate::data::Table;
 
 /// So many sets × inputs are tried at most.
 const MAX_EXACT: f64 = 2e8;

@@ -8,14 +8,14 @@ use ah_types::model::Precondition;
 use ah_types::optimization::TrainingPolicy;
 use ah_types::{ChoiceId, Context, Features, Optimization, expr, log};
 
-use crate::columns::{Built, Columns};
+use super::columns::{Built, Columns};
+use super::table::Table;
+use super::targets::Targets;
+use super::weights;
 use crate::error::TrainError;
-use crate::input_weights;
 use crate::learners::{Criterion, Kind};
 use crate::params::{MAX_DEPTH, Params};
 use crate::policy::Policy;
-use crate::table::Table;
-use crate::targets::Targets;
 
 /// Ranks are exact up to this many distinct values; a column of more becomes quantiles. In ten-fold
 /// cross-validation on PyTorch's logs 1024 and 512 lose nothing against exact ranks, 256 lose
@@ -85,7 +85,7 @@ impl Task {
             warnings.push(format!("{} cells left out by the filter of the training policy", table.filtered));
         }
         if let Some(path) = &params.weights {
-            warnings.extend(input_weights::read(path, &mut table)?);
+            warnings.extend(weights::read(path, &mut table)?);
         }
         let Built { columns, undefined, categories } = Columns::build(&table, &features, MAX_BINS);
 

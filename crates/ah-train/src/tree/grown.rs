@@ -4,8 +4,8 @@ use ah_types::Test;
 use linfa::traits::PredictInplace;
 use ndarray::Array1;
 
-use crate::columns::Columns;
-use crate::learners::Rows;
+use crate::data::Columns;
+use crate::data::Rows;
 
 /// A binary tree in one `Vec`: the root first, children behind their parent.
 #[derive(Clone, Debug, PartialEq)]

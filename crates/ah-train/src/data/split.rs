@@ -6,7 +6,7 @@
 
 use ah_types::Features;
 
-use crate::table::Table;
+use super::table::Table;
 
 /// What is held out together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]

@@ -1,7 +1,7 @@
 //! What taking a leaf's choice risks, for each unit of time that it saves.
 //!
 //! The risk is the share of inputs on which the choice is slower than the fallback by more than
-//! the limit, drawn towards the parent's as the scores are ([`crate::scores`]):
+//! the limit, drawn towards the parent's as the scores are ([`crate::tree::scores`]):
 //!
 //! `risk[node][c] = (slow inputs in node + kappa * risk[parent][c]) / (inputs in node + kappa)`
 //!
@@ -11,16 +11,16 @@
 //! Pearson's lemma). A limit on the risk alone declines as readily where padding saves a third
 //! as where it saves a hundredth. Twenty random partitions of PyTorch's logs, promise of 1 %,
 //! slowdown: pad_mm A100 1.0101 with a limit on the risk, 1.0064 with one on the price and
-//! [`crate::promise`]'s penalty in learning; mm A100 1.0166 and 1.0124. The Student-t tail of
+//! [`crate::promise::plan`]'s penalty in learning; mm A100 1.0166 and 1.0124. The Student-t tail of
 //! `ln(t_choice / t_fallback)` in place of the counted share: pad_mm 1.0078, mm 1.0138 (both at
 //! a penalty of 0.2, where the counted share has 1.0069 and 1.0129).
 
 use ah_types::ChoiceId;
 
-use crate::grown::Grown;
-use crate::learners::Rows;
-use crate::scores::Scores;
-use crate::table::Table;
+use super::grown::Grown;
+use super::scores::Scores;
+use crate::data::Rows;
+use crate::data::Table;
 
 /// How many inputs' worth a node's share is drawn towards its parent's. Slow inputs are rare, so
 /// leaves alone say little: of 6, 10, 20 and 40 the last lost least on mm A100, and as little on pad_mm.

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use rustc_hash::FxHashMap;
 
+use super::table::Table;
 use crate::error::TrainError;
-use crate::table::Table;
 
 /// Sets the weights of the table's inputs and says what did not fit.
 ///

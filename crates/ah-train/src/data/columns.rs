@@ -13,7 +13,7 @@ use ah_types::{FeatureKind, Features, Scalar, Test};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::table::Table;
+use super::table::Table;
 
 /// Columns of features; a row is an input of the table.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@
 use ah_types::{ChoiceId, Decision, Model};
 use serde::Serialize;
 
-use crate::table::Table;
+use crate::data::Table;
 
 /// A choice that takes more than this many times the fallback's time counts against the promise.
 pub const DEFAULT_MAX_SLOWDOWN: f64 = 1.05;

@@ -2,16 +2,16 @@
 
 use ah_types::{ChoiceId, Leaf, Node, Ranked, Tree};
 
-use crate::fitted::{Fitted, FittedTree};
-use crate::grown::GrownNode;
-use crate::learners::Rows;
-use crate::scores::Scores;
-use crate::shortlist;
-use crate::table::Table;
+use super::fitted::{Fitted, FittedTree};
+use super::grown::GrownNode;
+use super::scores::Scores;
+use super::shortlist;
+use crate::data::Rows;
+use crate::data::Table;
 
 /// The trees of a model: those of `fitted` with leaves made from `rows`, which it was learned from.
 ///
-/// Choices with a price ([`crate::price`]) above `threshold` are not allowed; infinite: all are.
+/// Choices with a price ([`crate::tree::price`]) above `threshold` are not allowed; infinite: all are.
 #[must_use]
 pub fn trees(
     fitted: &Fitted,

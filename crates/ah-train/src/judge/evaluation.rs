@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use ah_types::log::ReadOptions;
 use ah_types::{ChoiceId, Model, artefact, log};
 
+use super::metrics::{self, DEFAULT_MAX_SLOWDOWN, Judged, Metrics};
+use crate::data::table::{CellFilter, Table};
 use crate::error::TrainError;
-use crate::evaluate::{self, DEFAULT_MAX_SLOWDOWN, Judged, Metrics};
-use crate::table::{CellFilter, Table};
 
 /// What judging gave.
 pub struct Evaluation {
@@ -65,15 +65,15 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     if failed > 0 {
         warnings.push(format!("{failed} inputs do not count, as every choice failed there"));
     }
-    let judged = evaluate::decide(model, &table, &inputs, &slots);
+    let judged = metrics::decide(model, &table, &inputs, &slots);
     let single = table.best_single(&inputs).unwrap_or(ChoiceId(0));
     let fallback = model.fallback.and_then(|f| table.choice_id(model.choice_name(f))).unwrap_or(single);
     let always = |choice: ChoiceId| {
-        let metrics = evaluate::always(&table, &inputs, choice, fallback, DEFAULT_MAX_SLOWDOWN);
+        let metrics = metrics::always(&table, &inputs, choice, fallback, DEFAULT_MAX_SLOWDOWN);
         (table.choices[choice.index()].clone(), metrics)
     };
     Ok(Evaluation {
-        model: evaluate::metrics(&table, &judged, fallback, DEFAULT_MAX_SLOWDOWN),
+        model: metrics::metrics(&table, &judged, fallback, DEFAULT_MAX_SLOWDOWN),
         fallback: always(fallback),
         best_single: always(single),
         table,

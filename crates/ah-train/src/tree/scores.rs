@@ -6,9 +6,9 @@
 
 use ah_types::ChoiceId;
 
-use crate::grown::Grown;
-use crate::learners::Rows;
-use crate::targets::{COST_ONE, Targets};
+use super::grown::Grown;
+use crate::data::Rows;
+use crate::data::targets::{COST_ONE, Targets};
 
 /// A choice that was never measured is taken to cost this, as if seen on five inputs.
 pub(crate) const PRIOR_COST: f64 = 0.7;

@@ -17,10 +17,10 @@
 use ah_types::ChoiceId;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-use crate::columns::Columns;
-use crate::fitted::{Fitted, Ranking};
-use crate::table::Table;
-use crate::targets::Targets;
+use crate::data::Columns;
+use crate::data::Table;
+use crate::data::Targets;
+use crate::tree::fitted::{Fitted, Ranking};
 
 /// The promise holds with this confidence.
 pub const CONFIDENCE: f64 = 0.95;
@@ -83,7 +83,7 @@ pub struct Asked {
 /// What calibration found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calibrated {
-    /// Choices up to this price ([`crate::price`]) are allowed; infinite: all, always.
+    /// Choices up to this price (`tree::price`) are allowed; infinite: all, always.
     pub threshold: f64,
     /// Inputs.
     pub inputs: usize,

@@ -1,15 +1,15 @@
 //! A heuristic as it is during training: one tree or a few that vote, each with its scores and
-//! risks, over the inputs of one table. [`crate::leaves`] makes a model of it.
+//! risks, over the inputs of one table. [`crate::tree::leaves`] makes a model of it.
 
 use ah_types::ChoiceId;
 
-use crate::columns::Columns;
-use crate::grown::Grown;
-use crate::learners::Rows;
-use crate::price::Prices;
-use crate::scores::Scores;
-use crate::table::Table;
-use crate::targets::Targets;
+use super::grown::Grown;
+use super::price::Prices;
+use super::scores::Scores;
+use crate::data::Columns;
+use crate::data::Rows;
+use crate::data::Table;
+use crate::data::Targets;
 
 /// One tree with what its nodes know.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ pub struct Ranking {
     pub score: f64,
     /// The greatest of the trees' prices: a choice must be allowed in every tree.
     pub price: f64,
-    /// Its cost on the input, in units of [`crate::targets::COST_ONE`].
+    /// Its cost on the input, in units of [`crate::data::COST_ONE`].
     pub cost: u32,
 }
 
@@ -73,7 +73,7 @@ impl Fitted {
         ranking.sort_by(|a, b| a.score.total_cmp(&b.score));
     }
 
-    /// The cost of the choice that is best in the ranking, in units of [`crate::targets::COST_ONE`].
+    /// The cost of the choice that is best in the ranking, in units of [`crate::data::COST_ONE`].
     #[must_use]
     pub fn cost(&self, columns: &Columns, targets: &Targets, input: u32, buffer: &mut Vec<Ranking>) -> u32 {
         if let [only] = &self.trees[..] {

@@ -9,12 +9,12 @@
 use ah_types::tree::LeafUnsure;
 use ah_types::{ChoiceId, Leaf, Node, Tree};
 
+use super::plan::Plan;
+use crate::data::Rows;
+use crate::data::split::{self, SplitBy};
 use crate::error::TrainError;
-use crate::learners::Rows;
-use crate::leaves;
-use crate::promise::Plan;
 use crate::search::{Configuration, Folds, fit_all};
-use crate::split::{self, SplitBy};
+use crate::tree::leaves;
 
 /// Folds that the threshold is chosen on.
 const FOLDS: usize = 5;

@@ -2,7 +2,7 @@
 
 use ah_types::ChoiceId;
 
-use crate::table::Table;
+use super::table::Table;
 
 /// Costs are whole multiples of 2^-24 of a log slowdown, so that their sums do not depend on
 /// the order of rows or threads. 2^39 of the largest fit into an i64.

@@ -1,0 +1,9 @@
+//! The promise: at most a share of the inputs is slower than the fallback by more than a limit.
+//! [`plan`] learns with it, [`calibrate`] sets its threshold, [`confidence`] is PyTorch's rule.
+
+pub mod calibrate;
+pub mod confidence;
+pub mod plan;
+
+pub use calibrate::{Asked, Mode};
+pub use plan::Plan;

@@ -3,7 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ah_types::{ModelError, exit};
+use ah_cli::{Failure, exit};
+use ah_types::ModelError;
 
 /// Generating failed; nothing was replaced.
 #[derive(Debug, thiserror::Error)]
@@ -41,17 +42,17 @@ pub enum CodegenError {
     },
 }
 
-impl CodegenError {
-    /// The exit code of a tool that ends with this error.
-    #[must_use]
-    pub fn exit_code(&self) -> u8 {
+impl Failure for CodegenError {
+    fn exit_code(&self) -> u8 {
         match self {
             Self::Model(e) => e.exit_code(),
             Self::Invalid(_) | Self::Template(_) => exit::BAD_INPUT,
             Self::Io { .. } | Self::NotUnicode { .. } | Self::Taken { .. } => exit::IO,
         }
     }
+}
 
+impl CodegenError {
     pub(crate) fn template(error: &tera::Error) -> Self {
         use std::error::Error;
         let mut text = error.to_string();

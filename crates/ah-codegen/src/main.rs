@@ -4,20 +4,15 @@ mod cli;
 
 use std::process::ExitCode;
 
+use ah_cli::{Failure, exit, stderr, stdout};
 use ah_codegen::{CodegenError, Mode, Report, Request, generate};
-use ah_types::{Model, exit, stdout};
+use ah_types::Model;
 use clap::Parser;
 use cli::Arguments;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match run(&arguments) {
-        Ok(report) => ExitCode::from(tell(&arguments, &report)),
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(error.exit_code())
-        }
-    }
+    ah_cli::finish(run(&arguments).map(|report| tell(&arguments, &report)))
 }
 
 fn run(arguments: &Arguments) -> Result<Report, CodegenError> {
@@ -34,17 +29,17 @@ fn run(arguments: &Arguments) -> Result<Report, CodegenError> {
 
 /// The diff is data and goes to standard output, everything else to standard error.
 fn tell(arguments: &Arguments, report: &Report) -> u8 {
-    eprint!("{report}");
+    stderr(&report.to_string());
     if report.mode != Mode::Check || report.is_same() {
         return exit::SUCCESS;
     }
-    if let Err(error) = stdout::print(&report.diff()) {
-        eprintln!("error: {error}");
+    if let Err(error) = stdout(&report.diff()) {
+        stderr(&format!("error: {error}\n"));
         return error.exit_code();
     }
     let words: Vec<String> = std::env::args().collect();
     let mending = words.join(" ").replace("--mode=check", "").replace("--mode check", "");
     let mending: Vec<&str> = mending.split_whitespace().collect();
-    eprintln!("error: {} is stale; run: {}", arguments.out.display(), mending.join(" "));
+    stderr(&format!("error: {} is stale; run: {}\n", arguments.out.display(), mending.join(" ")));
     exit::CHECK_FAILED
 }

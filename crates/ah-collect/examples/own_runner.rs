@@ -6,7 +6,8 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use ah_collect::{BenchmarkRunner, Burst, Erased, Failure, Options, Runner, collect, sampling};
+use ah_collect::{Options, collect};
+use ah_measure::{BenchmarkRunner, Burst, Failure, sampling};
 use ah_types::timing::TimingPolicy;
 use ah_types::{ChoiceId, Context, Device, Optimization};
 use rand::Rng as _;
@@ -69,7 +70,7 @@ impl BenchmarkRunner for SortRunner {
     }
 
     fn device(&self) -> Device {
-        Device::this_cpu()
+        ah_measure::this_cpu()
     }
 
     fn choices(&self) -> &[String] {
@@ -132,7 +133,7 @@ impl BenchmarkRunner for SortRunner {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let output = std::env::args().nth(1).unwrap_or_else(|| "sort.txt".to_owned());
     let seconds = std::env::args().nth(2).map_or(Ok(3.0), |s| s.parse())?;
-    let mut runners: [Box<dyn Runner>; 1] = [Box::new(Erased::new(SortRunner::new()?))];
+    let mut runners = [SortRunner::new()?.boxed()];
     let options = Options {
         max_time: Some(Duration::from_secs_f64(seconds)),
         progress: true,

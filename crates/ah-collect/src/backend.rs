@@ -5,8 +5,10 @@ use std::fmt;
 use ah_types::{Optimization, OptimizationError};
 
 use crate::collect::CollectError;
-use crate::runner::Runner;
-use crate::{cpu, cuda, fake};
+use ah_kernels::{cpu, cuda};
+use ah_measure::Runner;
+
+use crate::fake;
 
 /// The devices that kernels run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

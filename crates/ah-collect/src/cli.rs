@@ -6,15 +6,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use ah_cli::{exit, stdout};
+use ah_measure::Runner;
 use ah_types::timing::TimingPolicy;
-use ah_types::{Model, Optimization, exit, log, stdout};
+use ah_types::{Model, Optimization, log};
 use clap::{Parser, ValueEnum};
 
 use ah_collect::backend::{self, Backend};
 use ah_collect::facts::{Facts, Noise};
 use ah_collect::plan::{self, Shard};
 use ah_collect::worker::{self, Limits, Worker};
-use ah_collect::{CollectError, Options, Runner, collect, judge, list};
+use ah_collect::{CollectError, Options, collect, judge, list};
 
 /// Inputs that a run measures when neither --num-samples nor --max-seconds says otherwise.
 const NUM_SAMPLES: u64 = 1000;
@@ -101,7 +103,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).map_err(|e| e.to_string())
 }
 
-/// Runs the command line and returns the [exit code](ah_types::exit).
+/// Runs the command line and returns the [exit code](exit).
 ///
 /// # Errors
 /// Whatever keeps it from its work.
@@ -121,7 +123,7 @@ pub fn run(cli: &Cli) -> Result<u8, CollectError> {
     }
     if cli.list {
         let lines = list::list(cli.name.as_deref(), backend, cli.device)?;
-        stdout::print(&format!("{lines}\n"))?;
+        stdout(&format!("{lines}\n"))?;
         return Ok(exit::SUCCESS);
     }
     match &cli.use_heuristic {
@@ -243,12 +245,12 @@ impl Cli {
             // A log of an optimization that is not built in has no fallback that we know.
             None => Optimization::built_in(&log.metadata.name).ok(),
         };
-        stdout::print(&format!("{}\n", Facts::of(&log, optimization.as_ref())))?;
+        stdout(&format!("{}\n", Facts::of(&log, optimization.as_ref())))?;
         if let Some(repeat) = repeat {
             let noise = Noise::between(&log, &log::read(&[repeat])?).ok_or_else(|| {
                 CollectError::TooLittle(format!("{} and {} share no input", path.display(), repeat.display()))
             })?;
-            stdout::print(&format!("{noise}\n"))?;
+            stdout(&format!("{noise}\n"))?;
         }
         Ok(exit::SUCCESS)
     }
@@ -282,7 +284,7 @@ impl Cli {
             eprintln!("{}: {} {:.4} ms", judged.label, judged.winner, judged.winner_ms);
         };
         let judgement = judge::judge(&mut *runner, contexts, &policy, &fallback, judge::model(model), each)?;
-        stdout::print(&format!("{judgement}\n"))?;
+        stdout(&format!("{judgement}\n"))?;
         Ok(if stop.load(Ordering::Relaxed) { exit::INTERRUPTED } else { exit::SUCCESS })
     }
 }

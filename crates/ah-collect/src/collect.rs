@@ -11,14 +11,13 @@ use std::time::{Duration, Instant};
 
 use ah_types::log::{Collection, LogError, LogWriter, Metadata};
 use ah_types::timing::TimingPolicy;
-use ah_types::{Context, OptimizationError, Outcome, exit};
+use ah_types::{Context, OptimizationError, Outcome};
 
-use crate::measure::{Measurement, measure};
 use crate::outcomes::{Outcomes, Record};
 use crate::plan::{Plan, Planned, Shard};
 use crate::progress::Progress;
-use crate::runner::{Failure, Runner};
 use crate::summary::Summary;
+use ah_measure::{Failure, Measurement, Runner, measure};
 
 /// Inputs skipped in a row before a run gives up: something is wrong with all of them.
 const MAX_SKIPPED: u32 = 500;
@@ -81,20 +80,24 @@ pub enum CollectError {
     /// There is nothing to judge or to write.
     #[error("{0}")]
     TooLittle(String),
+    /// Standard output cannot be written.
+    #[cfg(feature = "cli")]
+    #[error(transparent)]
+    Output(#[from] ah_cli::OutputError),
 }
 
-impl CollectError {
-    /// The [exit code](ah_types::exit) of a tool that ends with this error.
-    #[must_use]
-    pub fn exit_code(&self) -> u8 {
+#[cfg(feature = "cli")]
+impl ah_cli::Failure for CollectError {
+    fn exit_code(&self) -> u8 {
+        use ah_cli::exit;
         match self {
             Self::Log(e) => e.exit_code(),
             Self::Model(e) => e.exit_code(),
-            Self::Optimization(OptimizationError::Io { .. }) => exit::IO,
-            Self::Optimization(_) => exit::BAD_INPUT,
+            Self::Optimization(e) => e.exit_code(),
             Self::Device(_) => exit::DEVICE,
             Self::Usage(_) => exit::USAGE,
             Self::TooLittle(_) => exit::TOO_LITTLE,
+            Self::Output(e) => e.exit_code(),
         }
     }
 }

@@ -9,9 +9,8 @@ use ah_types::{Context, Decision, Model, Outcome};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::collect::CollectError;
-use crate::measure::{Measurement, measure};
 use crate::plan::{Plan, Shard};
-use crate::runner::{Failure, Runner};
+use ah_measure::{Failure, Measurement, Runner, measure};
 
 /// One input, judged. Times are medians in milliseconds.
 #[derive(Clone, Debug)]

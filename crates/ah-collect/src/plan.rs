@@ -10,8 +10,7 @@ use ah_types::log::{LogError, Place};
 use ah_types::{Context, Schema, Value};
 use rand::RngCore as _;
 
-use crate::runner::{Failure, Runner};
-use crate::sampling;
+use ah_measure::{Failure, Runner, sampling};
 
 /// Draws in a row that were all in the log already before a sequence counts as exhausted.
 const MAX_REPEATS: u32 = 100_000;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ah_types::Outcome;
 
-use crate::measure::Measurement;
+use ah_measure::Measurement;
 
 /// The account of a run.
 #[derive(Clone, Debug, Default)]

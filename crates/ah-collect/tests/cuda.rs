@@ -7,12 +7,13 @@ mod common;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ah_types::{Log, exit, log};
+use ah_cli::exit;
+use ah_types::{Log, log};
 use common::{Folder, error, inputs, succeed};
 
 /// True on a machine with a GPU; else says what is not tried.
 fn gpu(what: &str) -> bool {
-    match ah_collect::cuda::count() {
+    match ah_kernels::cuda::count() {
         Ok(n) if n > 0 => true,
         Ok(_) => {
             eprintln!("skipped: there is no GPU here, so {what} is not tried");
@@ -191,7 +192,7 @@ fn bad_input_is_named() {
 
 #[test]
 fn without_a_gpu_one_sentence_says_what_is_missing() {
-    if ah_collect::cuda::count().is_ok_and(|n| n > 0) {
+    if ah_kernels::cuda::count().is_ok_and(|n| n > 0) {
         eprintln!("skipped: this machine has a GPU, so nothing is missing");
         return;
     }

@@ -82,7 +82,7 @@ fn consulting() -> AutoHeuristic {
         .optimization(&optimization)
         .mode(Mode::Consult)
         .environment(Environment::default())
-        .device(ah_types::Device::this_cpu())
+        .device(ah_measure::this_cpu())
         .heuristic(LoadedModel::from(model))
         .build()
         .expect("a decision point")

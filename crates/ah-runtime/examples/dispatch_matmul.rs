@@ -12,7 +12,7 @@ mod stream;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use ah_collect::cpu::kernels::{KernelError, MatMul, MatMut, MatRef, Scratch};
+use ah_kernels::cpu::kernels::{KernelError, MatMul, MatMut, MatRef, Scratch};
 use ah_runtime::ah_types::{Optimization, Scalar};
 use ah_runtime::multi_kernel::{Dimension, Event, Watch};
 use ah_runtime::{AutoHeuristic, MultiKernel};

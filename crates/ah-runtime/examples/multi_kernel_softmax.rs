@@ -11,7 +11,7 @@ mod stream;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use ah_collect::cpu::kernels::{KernelError, Softmax};
+use ah_kernels::cpu::kernels::{KernelError, Softmax};
 use ah_runtime::multi_kernel::{Dimension, Event};
 use ah_runtime::{AutoHeuristic, MultiKernel};
 

@@ -97,5 +97,5 @@ pub use registry::register;
 /// This processor, detected once.
 pub(crate) fn this_cpu() -> &'static ah_types::Device {
     static CPU: OnceLock<ah_types::Device> = OnceLock::new();
-    CPU.get_or_init(ah_types::Device::this_cpu)
+    CPU.get_or_init(ah_measure::this_cpu)
 }

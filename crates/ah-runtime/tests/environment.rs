@@ -13,7 +13,7 @@ use ah_runtime::{AutoHeuristic, Environment, MultiKernel};
 use virtual_kernels::*;
 
 fn device() -> Device {
-    let mut device = Device::this_cpu();
+    let mut device = ah_measure::this_cpu();
     if let Device::Cpu(cpu) = &mut device {
         cpu.model = "CPU/of Test".to_owned();
     }

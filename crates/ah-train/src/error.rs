@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use ah_cli::{Failure, exit};
 use ah_types::derived::DerivedError;
-use ah_types::{LogError, ModelError, OptimizationError, exit};
+use ah_types::{LogError, ModelError, OptimizationError};
 
 /// Training or evaluation cannot be done.
 #[derive(Debug, thiserror::Error)]
@@ -100,17 +101,15 @@ pub enum TrainError {
     },
 }
 
-impl TrainError {
-    /// The [exit code](ah_types::exit) of a tool that ends with this error.
-    #[must_use]
-    pub fn exit_code(&self) -> u8 {
+impl Failure for TrainError {
+    fn exit_code(&self) -> u8 {
         match self {
             Self::Parameter { .. } | Self::UnknownChoice { .. } => exit::USAGE,
             Self::Log(e) => e.exit_code(),
             Self::Model(e) => e.exit_code(),
-            Self::Optimization(OptimizationError::Io { .. }) | Self::Io { .. } => exit::IO,
-            Self::Optimization(_)
-            | Self::Derived { .. }
+            Self::Optimization(e) => e.exit_code(),
+            Self::Io { .. } => exit::IO,
+            Self::Derived { .. }
             | Self::Expression { .. }
             | Self::Mismatch { .. }
             | Self::Malformed { .. }

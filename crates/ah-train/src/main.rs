@@ -5,8 +5,9 @@ mod cli;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use ah_cli::{exit, stderr, stdout};
 use ah_train::{NamedLog, TrainError, report};
-use ah_types::{Model, stdout};
+use ah_types::Model;
 use clap::Parser;
 
 use cli::{Cli, Command, EvaluateArgs, TrainArgs};
@@ -21,10 +22,10 @@ enum Failure {
     #[error(transparent)]
     Codegen(#[from] ah_codegen::CodegenError),
     #[error(transparent)]
-    Output(#[from] ah_types::LogError),
+    Output(#[from] ah_cli::OutputError),
 }
 
-impl Failure {
+impl ah_cli::Failure for Failure {
     fn exit_code(&self) -> u8 {
         match self {
             Self::Train(e) => e.exit_code(),
@@ -41,13 +42,7 @@ fn main() -> ExitCode {
         Some(Command::Evaluate(args)) => evaluate(args),
         None => train(&cli.train),
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(error.exit_code())
-        }
-    }
+    ah_cli::finish(done.map(|()| exit::SUCCESS))
 }
 
 fn train(args: &TrainArgs) -> Result<(), Failure> {
@@ -67,7 +62,7 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
     warn(&trained.warnings);
     trained.model.write(&args.model)?;
     if args.json {
-        stdout::print(&format!(
+        stdout(&format!(
             "{}\n",
             serde_json::json!({
                 "parameters": trained.model.provenance.parameters,
@@ -75,12 +70,12 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
             })
         ))?;
     } else {
-        stdout::print(&report::trained(&trained))?;
+        stdout(&report::trained(&trained))?;
     }
-    eprintln!("wrote {}", args.model.display());
+    stderr(&format!("wrote {}\n", args.model.display()));
     if let Some(path) = &args.save_dot {
         report::dot::write(&trained.model, path)?;
-        eprintln!("wrote {}", path.display());
+        stderr(&format!("wrote {}\n", path.display()));
     }
     if !args.no_codegen {
         generate(&trained.model, args)?;
@@ -101,7 +96,7 @@ fn generate(model: &Model, args: &TrainArgs) -> Result<(), Failure> {
         templates: None,
         runtime_path: args.runtime_path.as_deref(),
     })?;
-    eprint!("{report}");
+    stderr(&report.to_string());
     Ok(())
 }
 
@@ -126,7 +121,7 @@ fn judge(
     }
     let (fallback, best) = (&evaluation.fallback, &evaluation.best_single);
     if json {
-        stdout::print(&format!(
+        stdout(&format!(
             "{}\n",
             serde_json::json!({
                 "name": name,
@@ -136,18 +131,13 @@ fn judge(
             })
         ))?;
     } else {
-        stdout::print(&report::evaluated(
-            name,
-            &evaluation.model,
-            (&fallback.0, &fallback.1),
-            (&best.0, &best.1),
-        ))?;
+        stdout(&report::evaluated(name, &evaluation.model, (&fallback.0, &fallback.1), (&best.0, &best.1)))?;
     }
     Ok(())
 }
 
 fn warn(warnings: &[String]) {
     for warning in warnings {
-        eprintln!("warning: {warning}");
+        stderr(&format!("warning: {warning}\n"));
     }
 }

@@ -4,7 +4,7 @@ mod common;
 
 use std::path::Path;
 
-use ah_types::exit;
+use ah_cli::exit;
 use assert_cmd::Command;
 use common::{HEAD, log};
 

@@ -11,7 +11,7 @@
 //! 4. `ah-codegen` turns the model into source code; `ah-runtime` asks a model or the
 //!    generated code.
 //!
-//! Nothing here touches a device or a command line.
+//! Nothing here runs a kernel, reads a clock or prints.
 //!
 //! ```
 //! use ah_types::{Context, Derived, Features, Feature, Schema};
@@ -33,14 +33,12 @@ pub mod choice;
 pub mod context;
 pub mod derived;
 pub mod device;
-pub mod exit;
 pub mod expr;
 pub mod feature;
 pub mod log;
 pub mod model;
 pub mod number;
 pub mod optimization;
-pub mod stdout;
 pub mod timing;
 pub mod tree;
 

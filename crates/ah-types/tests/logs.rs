@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use ah_types::device::Cpu;
 use ah_types::log::{self, Collection, LogWriter, Metadata, ReadOptions};
 use ah_types::timing::TimingPolicy;
 use ah_types::{Context, Device, Feature, LogError, Schema};
@@ -23,7 +24,12 @@ fn schema() -> Schema {
 fn metadata(seed: u64) -> Metadata {
     let collection = Collection {
         format: 1,
-        device: Device::this_cpu(),
+        device: Device::Cpu(Cpu {
+            model: "test".into(),
+            cores: 2,
+            caches: vec![32 << 10],
+            instruction_sets: vec!["avx2".into()],
+        }),
         timing: TimingPolicy::default(),
         seed,
         tool: "test 1".into(),

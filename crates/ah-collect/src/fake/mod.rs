@@ -12,8 +12,8 @@ use ah_types::timing::TimingPolicy;
 use ah_types::{ChoiceId, Context, Device, Optimization, OptimizationError};
 use rand::Rng as _;
 
-use crate::runner::{BenchmarkRunner, Burst, Erased, Failure, Runner};
-use crate::sampling::{self, Rng};
+use ah_measure::sampling::{self, Rng};
+use ah_measure::{BenchmarkRunner, Burst, Failure, Runner};
 
 /// Its optimization.
 pub const OPTIMIZATION: &str = include_str!("fake.toml");
@@ -80,12 +80,13 @@ pub struct FakeInput {
 /// None in practice: its optimization is built in.
 pub fn open(in_worker: bool) -> Result<Box<dyn Runner>, OptimizationError> {
     let pace = std::env::var("AH_FAKE_PACE_US").ok().and_then(|us| us.parse().ok()).unwrap_or(20);
-    Ok(Box::new(Erased::new(Fake {
+    Ok(Fake {
         optimization: Optimization::from_toml(OPTIMIZATION)?,
         choices: MANNERS.iter().map(|(name, _)| (*name).to_owned()).collect(),
         in_worker,
         pace: Duration::from_micros(pace),
-    })))
+    }
+    .boxed())
 }
 
 impl Fake {

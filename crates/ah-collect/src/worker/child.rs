@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use ah_types::{ChoiceId, Context};
 
 use super::protocol::{Answer, Request};
-use crate::runner::{Failure, Runner};
+use ah_measure::{Failure, Runner};
 
 /// Serves `runner` over standard input and output. An `Err` is passed on to the parent, which
 /// reports it.

@@ -3,7 +3,7 @@
 //!
 //! [`serve`] is the child: it holds the device and does what it is told, one request a line on its
 //! standard input, one answer a line on its standard output (`protocol`). [`Worker`] is the
-//! parent's side, a [`Runner`](crate::Runner) like any other. When the child does not answer in
+//! parent's side, a [`Runner`](ah_measure::Runner) like any other. When the child does not answer in
 //! time, dies, or says that its device is lost, the parent ends it, starts another one, makes the
 //! same input again, and reports the choice in hand as failed; the samples that other choices have
 //! are kept. `--backend fake` proves all of it without a GPU.

@@ -9,8 +9,8 @@ use ah_types::timing::TimingPolicy;
 use ah_types::{ChoiceId, Context, Device, Optimization};
 
 use super::protocol::{Answer, Request, WireContext};
-use crate::runner::{Burst, Failure, Runner};
-use crate::sampling::Rng;
+use ah_measure::sampling::Rng;
+use ah_measure::{Bench, Burst, Failure, Runner};
 
 /// How long a worker may take.
 #[derive(Clone, Copy, Debug)]
@@ -168,6 +168,18 @@ impl Process {
     }
 }
 
+impl Bench for Worker {
+    fn check(&mut self, choice: ChoiceId) -> Result<(), Failure> {
+        self.ask(&Request::Check { choice: choice.0 }).map(|_| ())
+    }
+    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Vec<f64>, Failure> {
+        match self.ask(&Request::Run { choice: choice.0, burst })? {
+            Answer::Times { ms } => Ok(ms),
+            other => Err(Failure::failed(format!("the worker answered {other:?}"))),
+        }
+    }
+}
+
 impl Runner for Worker {
     fn optimization(&self) -> &Optimization {
         &self.optimization
@@ -211,15 +223,6 @@ impl Runner for Worker {
             Failure::Failed(reason) => Failure::Skipped(reason),
             other => other,
         })
-    }
-    fn check(&mut self, choice: ChoiceId) -> Result<(), Failure> {
-        self.ask(&Request::Check { choice: choice.0 }).map(|_| ())
-    }
-    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Vec<f64>, Failure> {
-        match self.ask(&Request::Run { choice: choice.0, burst })? {
-            Answer::Times { ms } => Ok(ms),
-            other => Err(Failure::failed(format!("the worker answered {other:?}"))),
-        }
     }
     fn unload(&mut self) {
         let mut link = self.link();

@@ -4,8 +4,8 @@ use ah_types::timing::TimingPolicy;
 use ah_types::{Context, Device, Value};
 use serde::{Deserialize, Serialize};
 
-use crate::runner::{Burst, Failure};
-use crate::sampling::Rng;
+use ah_measure::sampling::Rng;
+use ah_measure::{Burst, Failure};
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

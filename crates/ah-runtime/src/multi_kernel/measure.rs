@@ -1,7 +1,8 @@
 //! Measuring the kernels on the input at hand, by the timing policy of the whole project.
 
+use ah_measure::Race;
 use ah_types::Outcome;
-use ah_types::timing::{Race, TimingPolicy};
+use ah_types::timing::TimingPolicy;
 
 /// Runs in one sample at most, for kernels of a few nanoseconds.
 const MAX_BATCH: u32 = 10_000;

@@ -110,15 +110,3 @@ fn shown(bytes: &[u8], nothing: &str) -> String {
 fn io_error(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> LogError {
     move |source| LogError::Io { path: path.to_owned(), action, source }
 }
-
-impl LogError {
-    /// The [exit code](crate::exit) of a tool that ends with this error.
-    #[must_use]
-    pub fn exit_code(&self) -> u8 {
-        match self {
-            Self::Io { .. } => crate::exit::IO,
-            Self::Malformed { .. } | Self::Metadata { .. } => crate::exit::BAD_INPUT,
-            Self::Empty { .. } => crate::exit::TOO_LITTLE,
-        }
-    }
-}

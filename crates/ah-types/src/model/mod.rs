@@ -432,14 +432,3 @@ pub enum ModelError {
         reason: String,
     },
 }
-
-impl ModelError {
-    /// The [exit code](crate::exit) of a tool that ends with this error.
-    #[must_use]
-    pub fn exit_code(&self) -> u8 {
-        match self {
-            Self::Io { .. } => crate::exit::IO,
-            Self::Invalid { .. } => crate::exit::BAD_INPUT,
-        }
-    }
-}

@@ -1,0 +1,69 @@
+//! Errors that end a command line.
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use ah_types::log::LogError;
+use ah_types::{ModelError, OptimizationError};
+
+use crate::{exit, stderr};
+
+/// An error that ends a command line.
+pub trait Failure: Error {
+    /// The [exit code](exit) of a tool that ends with this error.
+    fn exit_code(&self) -> u8;
+}
+
+impl Failure for LogError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Io { .. } => exit::IO,
+            Self::Malformed { .. } | Self::Metadata { .. } => exit::BAD_INPUT,
+            Self::Empty { .. } => exit::TOO_LITTLE,
+        }
+    }
+}
+
+impl Failure for ModelError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Io { .. } => exit::IO,
+            Self::Invalid { .. } => exit::BAD_INPUT,
+        }
+    }
+}
+
+impl Failure for OptimizationError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Io { .. } => exit::IO,
+            _ => exit::BAD_INPUT,
+        }
+    }
+}
+
+/// Ends a command line: returns its exit code, or prints its error with all causes on standard error.
+#[must_use]
+pub fn finish<E: Failure>(result: Result<u8, E>) -> ExitCode {
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            stderr(&format!("error: {}\n", with_causes(&error)));
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+/// The message of an error, followed by those of its causes that it does not repeat itself.
+fn with_causes(error: &dyn Error) -> String {
+    let mut message = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !message.contains(&text) {
+            message.push_str(&format!(": {text}"));
+        }
+        cause = error.source();
+    }
+    message
+}

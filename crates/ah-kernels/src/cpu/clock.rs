@@ -1,0 +1,72 @@
+//! Timing on the processor: a monotonic clock around whole samples, on pinned threads.
+
+use std::cell::{Cell, RefCell};
+use std::hint::black_box;
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use ah_types::Device;
+
+use ah_measure::{Burst, Failure};
+
+/// Times `run`: one mean in milliseconds a sample.
+pub(super) fn time(burst: Burst, mut run: impl FnMut() -> Result<(), Failure>) -> Result<Vec<f64>, Failure> {
+    pin();
+    let mut times = Vec::with_capacity(burst.samples as usize);
+    for _ in 0..burst.samples {
+        if burst.cold {
+            empty_caches();
+        }
+        let start = Instant::now();
+        for _ in 0..burst.runs {
+            run()?;
+        }
+        times.push(start.elapsed().as_secs_f64() * 1e3 / f64::from(burst.runs));
+    }
+    Ok(times)
+}
+
+/// Ties the thread that measures to the last core and the threads of rayon's pool to one core
+/// each, so that no kernel starts on a core whose caches another one filled. Where the system
+/// does not allow it, threads stay free.
+fn pin() {
+    thread_local!(static PINNED: Cell<bool> = const { Cell::new(false) });
+    static POOL: OnceLock<()> = OnceLock::new();
+    let cores = || core_affinity::get_core_ids().unwrap_or_default();
+    POOL.get_or_init(|| {
+        let cores = cores();
+        // Fails where the program has a pool already; that pool stays as it is.
+        let _ = rayon::ThreadPoolBuilder::new()
+            .start_handler(move |i| {
+                if let Some(core) = cores.get(i) {
+                    core_affinity::set_for_current(*core);
+                }
+            })
+            .build_global();
+    });
+    if !PINNED.replace(true)
+        && let Some(core) = cores().last()
+    {
+        core_affinity::set_for_current(*core);
+    }
+}
+
+/// Walks over twice the largest cache, so that nothing of the operands is left in one.
+fn empty_caches() {
+    thread_local!(static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) });
+    static BYTES: OnceLock<usize> = OnceLock::new();
+    let bytes = *BYTES.get_or_init(|| {
+        let largest = match ah_measure::this_cpu() {
+            Device::Cpu(cpu) => cpu.caches.iter().copied().max(),
+            Device::Cuda(_) => None,
+        };
+        usize::try_from(2 * largest.unwrap_or(32 << 20)).unwrap_or(64 << 20)
+    });
+    BUFFER.with_borrow_mut(|buffer| {
+        buffer.resize(bytes, 0);
+        for line in buffer.iter_mut().step_by(64) {
+            *line = line.wrapping_add(1);
+        }
+        black_box(buffer.as_ptr());
+    });
+}

@@ -1,0 +1,151 @@
+//! `mm` on the processor: two libraries and our own kernels, on one thread or all.
+
+use ah_types::timing::TimingPolicy;
+use ah_types::{ChoiceId, Context, Device, Optimization};
+
+use super::clock;
+use super::kernels::{MatMul, MatMut, Scratch};
+use super::operands::{self, Operand, Projection, size};
+use crate::layout::Layout;
+use ah_measure::sampling::{self, Rng};
+use ah_measure::{BenchmarkRunner, Burst, Failure};
+
+const SIZES: (u64, u64) = (1, 2048);
+/// Most multiply-adds in a drawn input: about 10 ms on one core.
+const MAX_WORK: u64 = 512 << 20;
+
+/// See the [module](self).
+#[derive(Debug)]
+pub(super) struct MmRunner {
+    optimization: Optimization,
+    names: Vec<String>,
+    choices: Vec<MatMul>,
+    scratch: Scratch,
+}
+
+impl MmRunner {
+    pub(super) fn new(optimization: Optimization) -> Self {
+        let choices = MatMul::choices();
+        let names = choices.iter().map(MatMul::name).collect();
+        Self { optimization, names, choices, scratch: Scratch::default() }
+    }
+}
+
+/// A, B, and room for C.
+#[derive(Debug)]
+pub(super) struct Input {
+    a: Operand,
+    b: Operand,
+    c: Vec<f32>,
+    shape: (usize, usize),
+    projection: Projection,
+}
+
+impl Input {
+    fn run(&mut self, choice: MatMul, scratch: &mut Scratch) -> Result<(), Failure> {
+        let mut c = MatMut::row_major(&mut self.c, self.shape.0, self.shape.1).map_err(Failure::failed)?;
+        choice.run(self.a.view()?, self.b.view()?, &mut c, scratch).map_err(Failure::failed)
+    }
+}
+
+impl BenchmarkRunner for MmRunner {
+    type Input = Input;
+
+    fn optimization(&self) -> &Optimization {
+        &self.optimization
+    }
+
+    fn device(&self) -> Device {
+        ah_measure::this_cpu()
+    }
+
+    fn choices(&self) -> &[String] {
+        &self.names
+    }
+
+    fn timing(&self) -> TimingPolicy {
+        TimingPolicy { max_samples: 20, budget_ms: 60.0, ..TimingPolicy::default() }
+    }
+
+    fn draw(&self, rng: &mut Rng) -> Context {
+        let [m, k, n] = loop {
+            let shape = [(); 3].map(|()| sampling::dimension(rng, SIZES.0, SIZES.1, 0.5));
+            if shape.iter().product::<u64>() <= MAX_WORK {
+                break shape;
+            }
+        };
+        let (a, b) = (Layout::draw(rng).strides(m, k), Layout::draw(rng).strides(k, n));
+        Context::new()
+            .with("m", m)
+            .with("k", k)
+            .with("n", n)
+            .with("mat1_stride_0", a.0)
+            .with("mat1_stride_1", a.1)
+            .with("mat2_stride_0", b.0)
+            .with("mat2_stride_1", b.1)
+            .with("mat1_dtype", "torch.float32")
+            .with("mat2_dtype", "torch.float32")
+            .with("mat1_iscontig", a == (k, 1))
+            .with("mat2_iscontig", b == (n, 1))
+            .with("using_tf32", false)
+    }
+
+    fn accepts(&self, context: &Context) -> Result<(), String> {
+        Shape::of(context).map(|_| ())
+    }
+
+    fn label(&self, context: &Context) -> String {
+        crate::layout::label(context)
+    }
+
+    fn create_input(&mut self, context: &Context, seed: u64) -> Result<Input, Failure> {
+        let Shape { m, k, n, strides } = Shape::of(context).map_err(Failure::skipped)?;
+        let mut rng = sampling::rng(seed, 1);
+        let a = Operand::random(m, k, strides.0, &mut rng);
+        let b = Operand::random(k, n, strides.1, &mut rng);
+        let projection = Projection::new(a.view()?, b.view()?, &mut rng);
+        Ok(Input { a, b, c: vec![0.0; m * n], shape: (m, n), projection })
+    }
+
+    fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
+        let choice = self.choices[choice.index()];
+        choice.available().map_err(Failure::skipped)?;
+        input.c.fill(f32::NAN);
+        input.run(choice, &mut self.scratch)?;
+        input.projection.check(&input.c)
+    }
+
+    fn run_benchmark(
+        &mut self,
+        input: &mut Input,
+        choice: ChoiceId,
+        burst: Burst,
+    ) -> Result<Vec<f64>, Failure> {
+        let choice = self.choices[choice.index()];
+        clock::time(burst, || input.run(choice, &mut self.scratch))
+    }
+}
+
+/// A context's meaning for this runner.
+struct Shape {
+    m: usize,
+    k: usize,
+    n: usize,
+    strides: ((usize, usize), (usize, usize)),
+}
+
+impl Shape {
+    fn of(context: &Context) -> Result<Self, String> {
+        for (name, expected) in
+            [("mat1_dtype", "torch.float32"), ("mat2_dtype", "torch.float32"), ("using_tf32", "False")]
+        {
+            let found = context.category(name).unwrap_or_default();
+            if found != expected {
+                return Err(format!("on a CPU {name} must be {expected}, found {found:?}"));
+            }
+        }
+        let [m, k, n] = [size(context, "m")?, size(context, "k")?, size(context, "n")?];
+        let strides = (operands::strides(context, "mat1", m, k)?, operands::strides(context, "mat2", k, n)?);
+        Ok(Self { m, k, n, strides })
+    }
+}

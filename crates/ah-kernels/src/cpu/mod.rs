@@ -1,0 +1,23 @@
+//! The processor's side: kernels that run on the host, and a runner for each optimization.
+
+mod clock;
+pub mod kernels;
+mod mm;
+mod operands;
+mod pad_mm;
+mod softmax;
+
+use ah_types::Optimization;
+
+use ah_measure::{BenchmarkRunner as _, Runner};
+
+/// The runner of this optimization on the processor; `None` where there is none.
+#[must_use]
+pub fn open(optimization: Optimization) -> Option<Box<dyn Runner>> {
+    Some(match optimization.name.as_str() {
+        "pad_mm" => pad_mm::PadMmRunner::new(optimization).boxed(),
+        "mm" => mm::MmRunner::new(optimization).boxed(),
+        "softmax" => softmax::SoftmaxRunner::new(optimization).boxed(),
+        _ => return None,
+    })
+}

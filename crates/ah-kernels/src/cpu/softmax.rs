@@ -1,0 +1,131 @@
+//! `softmax` on the processor: rows read several times or kept close, on one thread or all.
+
+use ah_types::timing::TimingPolicy;
+use ah_types::{ChoiceId, Context, Device, Optimization};
+use rand::Rng as _;
+
+use super::clock;
+use super::kernels::{Softmax, reference};
+use super::operands::size;
+use ah_measure::sampling::{self, Rng};
+use ah_measure::{BenchmarkRunner, Burst, Failure};
+
+/// Most elements in a drawn input: 16 MiB, beyond the caches of one core.
+const MAX_ELEMENTS: u64 = 4 << 20;
+/// ‖found − expected‖ / ‖expected‖ that float32 and a polynomial exponential may cost.
+const TOLERANCE: f64 = 1e-5;
+
+/// See the [module](self).
+#[derive(Debug)]
+pub(super) struct SoftmaxRunner {
+    optimization: Optimization,
+    names: Vec<String>,
+    choices: Vec<Softmax>,
+}
+
+impl SoftmaxRunner {
+    pub(super) fn new(optimization: Optimization) -> Self {
+        let choices = Softmax::choices();
+        let names = choices.iter().map(Softmax::name).collect();
+        Self { optimization, names, choices }
+    }
+}
+
+/// Rows, room for the result, and what it must be.
+#[derive(Debug)]
+pub(super) struct Input {
+    rows: usize,
+    columns: usize,
+    input: Vec<f32>,
+    output: Vec<f32>,
+    expected: Vec<f64>,
+}
+
+impl Input {
+    fn run(&mut self, choice: Softmax) -> Result<(), Failure> {
+        choice.run(&self.input, self.rows, self.columns, &mut self.output).map_err(Failure::failed)
+    }
+}
+
+fn shape(context: &Context) -> Result<(usize, usize), String> {
+    match context.category("dtype") {
+        Some("torch.float32") => Ok((size(context, "rows")?, size(context, "columns")?)),
+        found => Err(format!("on a CPU dtype must be torch.float32, found {found:?}")),
+    }
+}
+
+impl BenchmarkRunner for SoftmaxRunner {
+    type Input = Input;
+
+    fn optimization(&self) -> &Optimization {
+        &self.optimization
+    }
+
+    fn device(&self) -> Device {
+        ah_measure::this_cpu()
+    }
+
+    fn choices(&self) -> &[String] {
+        &self.names
+    }
+
+    fn timing(&self) -> TimingPolicy {
+        TimingPolicy { max_samples: 20, budget_ms: 60.0, ..TimingPolicy::default() }
+    }
+
+    fn draw(&self, rng: &mut Rng) -> Context {
+        let (rows, columns) = loop {
+            let shape = (sampling::log_uniform(rng, 1, 16_384), sampling::dimension(rng, 1, 1 << 20, 0.5));
+            if shape.0 * shape.1 <= MAX_ELEMENTS {
+                break shape;
+            }
+        };
+        Context::new().with("rows", rows).with("columns", columns).with("dtype", "torch.float32")
+    }
+
+    fn accepts(&self, context: &Context) -> Result<(), String> {
+        shape(context).map(|_| ())
+    }
+
+    fn label(&self, context: &Context) -> String {
+        let number = |name| context.number(name).unwrap_or_default();
+        format!("{}×{}", number("rows"), number("columns"))
+    }
+
+    fn create_input(&mut self, context: &Context, seed: u64) -> Result<Input, Failure> {
+        let (rows, columns) = shape(context).map_err(Failure::skipped)?;
+        let elements = rows
+            .checked_mul(columns)
+            .filter(|n| *n <= 1 << 30)
+            .ok_or_else(|| Failure::skipped(format!("{rows}×{columns} elements do not fit the memory")))?;
+        let mut rng = sampling::rng(seed, 1);
+        let input: Vec<f32> = (0..elements).map(|_| rng.random_range(-4.0..4.0)).collect();
+        let expected = reference::softmax(&input, columns);
+        Ok(Input { rows, columns, input, output: vec![0.0; elements], expected })
+    }
+
+    fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
+        let choice = self.choices[choice.index()];
+        choice.available().map_err(Failure::skipped)?;
+        input.output.fill(f32::NAN);
+        input.run(choice)?;
+        let error = reference::relative_error(&input.output, &input.expected);
+        // Written so that NaN fails.
+        if error <= TOLERANCE {
+            return Ok(());
+        }
+        Err(Failure::failed(format!(
+            "wrong result: relative error {error:.2e} (at most {TOLERANCE:.0e} expected)"
+        )))
+    }
+
+    fn run_benchmark(
+        &mut self,
+        input: &mut Input,
+        choice: ChoiceId,
+        burst: Burst,
+    ) -> Result<Vec<f64>, Failure> {
+        let choice = self.choices[choice.index()];
+        clock::time(burst, || input.run(choice))
+    }
+}

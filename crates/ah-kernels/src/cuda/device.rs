@@ -1,0 +1,385 @@
+//! One GPU: its identity, its memory, its kernels, and its clock.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ah_types::device::Cuda;
+use cudarc::driver::sys::{self, CUstreamCaptureMode};
+use cudarc::driver::sys::{
+    CUdevice_attribute as Attribute, CUevent_flags, CUfunction_attribute, CUgraphInstantiate_flags,
+};
+use cudarc::driver::{
+    CudaContext, CudaEvent, CudaFunction, CudaStream, LaunchConfig, PushKernelArg as _, result,
+};
+use cudarc::nvrtc::Ptx;
+use rayon::prelude::*;
+
+use super::arena::{Allocation, Arena, Buffer};
+use super::error::CudaError;
+use super::kernels::Limits;
+use super::library::Library;
+use super::nvml::Watch;
+use super::nvrtc::{Compiler, Source};
+use ah_measure::{Burst, Failure};
+
+/// The least that is written to empty the L2: what Triton's do_bench writes, and twice any L2 of
+/// today. It also takes longer (70 µs) than the host needs to launch what is timed next, so no
+/// launch latency is in a cold sample.
+const FLUSH: usize = 256 << 20;
+/// Bursts that are taken again before times of a throttled card are given up.
+const MAX_THROTTLED: u32 = 20;
+const THROTTLED_PAUSE: Duration = Duration::from_millis(100);
+
+/// See the [module](self).
+pub(crate) struct Gpu {
+    context: Arc<CudaContext>,
+    stream: Arc<CudaStream>,
+    identity: Cuda,
+    arena: RefCell<Arena>,
+    flush: Allocation,
+    compiler: Compiler,
+    loaded: RefCell<HashMap<KernelKey, Kernel>>,
+    events: RefCell<Vec<CudaEvent>>,
+    watch: RefCell<Watch>,
+    throttled: Cell<u32>,
+}
+
+/// File, function and definitions.
+type KernelKey = (Source, &'static str, Vec<String>);
+
+/// A kernel, loaded.
+#[derive(Clone, Debug)]
+pub(crate) struct Kernel {
+    function: CudaFunction,
+    shared_memory: Cell<u32>,
+}
+
+/// A kernel's argument.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Arg {
+    Buffer(Buffer),
+    I32(i32),
+    I64(i64),
+    F32(f32),
+    U64(u64),
+}
+
+/// How many blocks, how many threads, how much dynamic shared memory in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Grid {
+    pub(crate) blocks: (u32, u32),
+    pub(crate) threads: (u32, u32),
+    pub(crate) shared_memory: u32,
+}
+
+impl Grid {
+    /// One-dimensional.
+    pub(crate) fn of(blocks: usize, threads: u32) -> Self {
+        Self {
+            blocks: (u32::try_from(blocks).unwrap_or(u32::MAX), 1),
+            threads: (threads, 1),
+            shared_memory: 0,
+        }
+    }
+}
+
+/// How many GPUs there are.
+///
+/// # Errors
+/// The driver is missing or does not work.
+pub(crate) fn count() -> Result<u32, CudaError> {
+    Library::Driver.require()?;
+    let count = CudaContext::device_count()
+        .map_err(|e| CudaError::NoDevice(format!("NVIDIA's driver is installed and finds no GPU: {e}")))?;
+    Ok(u32::try_from(count).unwrap_or(0))
+}
+
+impl Gpu {
+    /// Opens the GPU of this index.
+    ///
+    /// # Errors
+    /// A library is missing, the driver is too old, there is no such GPU.
+    pub(crate) fn open(index: u32) -> Result<Self, CudaError> {
+        let count = count()?;
+        if index >= count {
+            return Err(CudaError::NoDevice(match count {
+                0 => "NVIDIA's driver is installed and finds no GPU".to_owned(),
+                1 => format!("there is one GPU, device 0; found --device {index}"),
+                n => format!("there are {n} GPUs, devices 0 to {}; found --device {index}", n - 1),
+            }));
+        }
+        for library in [Library::Nvrtc, Library::Cublas, Library::CublasLt] {
+            library.require()?;
+        }
+        let context = CudaContext::new(index as usize).map_err(CudaError::driver("open the device"))?;
+        // SAFETY: everything here runs in the order of one stream.
+        unsafe { context.disable_event_tracking() };
+        let stream = context.new_stream().map_err(CudaError::driver("make a stream"))?;
+        let attribute = |a| {
+            let value = context.attribute(a).map_err(CudaError::driver("ask the device"))?;
+            Ok(u64::try_from(value).unwrap_or(0))
+        };
+        let small = |a| attribute(a).map(|x| u32::try_from(x).unwrap_or(u32::MAX));
+        let capability = (
+            small(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            small(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        );
+        let compiler = Compiler::new(capability)?;
+        let supported = driver_supports()?;
+        let (major, minor) = compiler.version();
+        // Machine code runs under any driver of the same major version.
+        if supported.0 < major {
+            return Err(CudaError::TooOld(format!(
+                "the driver supports CUDA {}.{}, NVRTC is of CUDA {major}.{minor}: update the driver, or name the \
+                 folder of an older CUDA in LD_LIBRARY_PATH",
+                supported.0, supported.1
+            )));
+        }
+        let watch = Watch::new(format!(
+            "{:04x}:{:02x}:{:02x}.0",
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID)?,
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)?,
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID)?
+        ));
+        let l2 = attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?;
+        let identity = Cuda {
+            name: context.name().map_err(CudaError::driver("ask for the device's name"))?,
+            capability,
+            multiprocessors: small(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+            shared_memory: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+            l2,
+            memory: context.total_mem().map_err(CudaError::driver("ask for the memory's size"))? as u64,
+            clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
+            memory_clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?,
+            driver: watch.driver_version().unwrap_or_else(|| format!("CUDA {}.{}", supported.0, supported.1)),
+            runtime: format!("nvrtc {major}.{minor} cublas {}", super::cublas::version()?),
+        };
+        let flush = Allocation::new(&context, FLUSH.max(2 * usize::try_from(l2).unwrap_or(0)))?;
+        Ok(Self {
+            arena: RefCell::new(Arena::new(&context)),
+            flush,
+            compiler,
+            loaded: RefCell::default(),
+            events: RefCell::default(),
+            watch: RefCell::new(watch),
+            throttled: Cell::new(0),
+            context,
+            stream,
+            identity,
+        })
+    }
+
+    pub(crate) fn identity(&self) -> &Cuda {
+        &self.identity
+    }
+
+    pub(super) fn context(&self) -> &Arc<CudaContext> {
+        &self.context
+    }
+
+    pub(super) fn stream(&self) -> sys::CUstream {
+        self.stream.cu_stream()
+    }
+
+    /// Makes this the device of the calling thread. Every way in from outside begins with it.
+    pub(crate) fn enter(&self) -> Result<(), CudaError> {
+        self.context.bind_to_thread().map_err(CudaError::driver("use the device"))
+    }
+
+    /// Memory for the operands of one input; that of the last input is given up.
+    pub(crate) fn operands<const N: usize>(&self, bytes: [usize; N]) -> Result<[Buffer; N], CudaError> {
+        self.arena.borrow_mut().cut(bytes)
+    }
+
+    /// The kernel `function` of `source` under these definitions, compiled and loaded once.
+    pub(crate) fn kernel(
+        &self,
+        source: Source,
+        function: &'static str,
+        defines: Vec<String>,
+    ) -> Result<Kernel, CudaError> {
+        let key = (source, function, defines);
+        if let Some(kernel) = self.loaded.borrow().get(&key) {
+            return Ok(kernel.clone());
+        }
+        let code = self.compiler.compile(source, &key.2)?;
+        let module =
+            self.context.load_module(Ptx::from_binary(code)).map_err(CudaError::driver("load a kernel"))?;
+        let function = module.load_function(function).map_err(CudaError::driver("find a kernel"))?;
+        let kernel = Kernel { function, shared_memory: Cell::new(0) };
+        self.loaded.borrow_mut().insert(key, kernel.clone());
+        Ok(kernel)
+    }
+
+    /// Compiles these kernels side by side, on all cores. What fails here fails again, with its
+    /// reason, where the kernel is asked for.
+    pub(crate) fn prepare(&self, kernels: Vec<(Source, Vec<String>)>) {
+        let loaded = self.loaded.borrow();
+        let known = |source, defines: &[String]| loaded.keys().any(|(s, _, d)| *s == source && d == defines);
+        let new: Vec<_> = kernels.into_iter().filter(|(source, defines)| !known(*source, defines)).collect();
+        drop(loaded);
+        let compiler = &self.compiler;
+        new.par_iter().for_each(|(source, defines)| _ = compiler.compile(*source, defines));
+    }
+
+    /// What our own kernels must know of the device.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            capability: self.identity.capability,
+            multiprocessors: self.identity.multiprocessors,
+            shared_memory: u32::try_from(self.identity.shared_memory).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Starts a kernel.
+    pub(crate) fn launch(&self, kernel: &Kernel, grid: Grid, args: &[Arg]) -> Result<(), CudaError> {
+        kernel.allow(grid.shared_memory)?;
+        let config = LaunchConfig {
+            grid_dim: (grid.blocks.0, grid.blocks.1, 1),
+            block_dim: (grid.threads.0, grid.threads.1, 1),
+            shared_mem_bytes: grid.shared_memory,
+        };
+        let mut launch = self.stream.launch_builder(&kernel.function);
+        for arg in args {
+            match arg {
+                Arg::Buffer(buffer) => launch.arg(&buffer.address),
+                Arg::I32(x) => launch.arg(x),
+                Arg::I64(x) => launch.arg(x),
+                Arg::F32(x) => launch.arg(x),
+                Arg::U64(x) => launch.arg(x),
+            };
+        }
+        // SAFETY: the runners give each kernel the arguments that its file names, and buffers of
+        // the sizes that it names; both stand side by side in one file.
+        unsafe { launch.launch(config) }.map(|_| ()).map_err(CudaError::driver("start a kernel"))
+    }
+
+    /// Sets all bytes.
+    pub(crate) fn fill(&self, buffer: Buffer, byte: u8) -> Result<(), CudaError> {
+        // SAFETY: the buffer is memory of this device; the stream keeps the order.
+        unsafe { result::memset_d8_async(buffer.address, byte, buffer.bytes, self.stream()) }
+            .map_err(CudaError::driver("fill memory"))
+    }
+
+    /// Waits for all work and copies to the host.
+    pub(crate) fn read<T: Copy + Default>(&self, buffer: Buffer, len: usize) -> Result<Vec<T>, CudaError> {
+        assert!(len * size_of::<T>() <= buffer.bytes, "reading past the end of a buffer");
+        self.wait()?;
+        let mut host = vec![T::default(); len];
+        // SAFETY: both sides have `len` elements, and T is plain data here (numbers).
+        unsafe { result::memcpy_dtoh_sync(&mut host, buffer.address) }
+            .map_err(CudaError::driver("copy from the device"))?;
+        Ok(host)
+    }
+
+    /// Waits for all work; failures of kernels show here.
+    pub(crate) fn wait(&self) -> Result<(), CudaError> {
+        self.stream.synchronize().map_err(CudaError::driver("run"))
+    }
+
+    /// Times `run`, which starts work: one mean in milliseconds a sample, by events on the stream.
+    ///
+    /// Before a cold sample the L2 is overwritten. Runs of a hot sample are captured into a graph
+    /// and replayed, so that launches do not count. Samples that were taken while the card
+    /// protected itself are taken again.
+    pub(crate) fn time(
+        &self,
+        burst: Burst,
+        run: impl Fn() -> Result<(), CudaError>,
+    ) -> Result<Vec<f64>, Failure> {
+        for _ in 0..MAX_THROTTLED {
+            let times = self.time_once(burst, &run)?;
+            let Some(_reason) = self.watch.borrow_mut().throttled() else { return Ok(times) };
+            self.throttled.set(self.throttled.get() + 1);
+            std::thread::sleep(THROTTLED_PAUSE);
+        }
+        Err(Failure::failed("the card is throttled (too hot, or its power brake is on) and does not recover"))
+    }
+
+    fn time_once(
+        &self,
+        burst: Burst,
+        run: &impl Fn() -> Result<(), CudaError>,
+    ) -> Result<Vec<f64>, CudaError> {
+        let graph = if burst.runs > 1 && !burst.cold { Some(self.capture(burst.runs, run)?) } else { None };
+        let events = self.take_events(2 * burst.samples as usize)?;
+        let record = |e: &CudaEvent| e.record(&self.stream).map_err(CudaError::driver("record an event"));
+        for pair in events.chunks_exact(2) {
+            if burst.cold {
+                self.fill(self.flush.buffer(), 0)?;
+            }
+            record(&pair[0])?;
+            match &graph {
+                Some(graph) => graph.launch().map_err(CudaError::driver("replay a graph"))?,
+                None => (0..burst.runs).try_for_each(|_| run())?,
+            }
+            record(&pair[1])?;
+        }
+        self.wait()?;
+        let ms = |pair: &[CudaEvent]| {
+            let ms = pair[0].elapsed_ms(&pair[1]).map_err(CudaError::driver("read the clock"))?;
+            Ok(f64::from(ms) / f64::from(burst.runs))
+        };
+        let times = events.chunks_exact(2).map(ms).collect();
+        self.events.borrow_mut().extend(events);
+        times
+    }
+
+    fn capture(
+        &self,
+        runs: u32,
+        run: &impl Fn() -> Result<(), CudaError>,
+    ) -> Result<cudarc::driver::CudaGraph, CudaError> {
+        self.stream
+            .begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED)
+            .map_err(CudaError::driver("capture a graph"))?;
+        let started = (0..runs).try_for_each(|_| run());
+        // The capture is ended also where a launch failed, else the stream stays unusable.
+        let graph = self
+            .stream
+            .end_capture(CUgraphInstantiate_flags(0))
+            .map_err(CudaError::driver("capture a graph"));
+        started?;
+        graph?.ok_or(CudaError::Driver {
+            doing: "capture a graph",
+            code: sys::CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+        })
+    }
+
+    fn take_events(&self, count: usize) -> Result<Vec<CudaEvent>, CudaError> {
+        let mut pool = self.events.borrow_mut();
+        while pool.len() < count {
+            let event = self.context.new_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
+            pool.push(event.map_err(CudaError::driver("make an event"))?);
+        }
+        let rest = pool.len() - count;
+        Ok(pool.split_off(rest))
+    }
+}
+
+impl Kernel {
+    /// More than 48 KiB of shared memory, a kernel's own included, must be asked for.
+    fn allow(&self, bytes: u32) -> Result<(), CudaError> {
+        if bytes <= self.shared_memory.get() {
+            return Ok(());
+        }
+        self.function
+            .set_attribute(
+                CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                i32::try_from(bytes).unwrap_or(i32::MAX),
+            )
+            .map_err(CudaError::driver("ask for shared memory"))?;
+        self.shared_memory.set(bytes);
+        Ok(())
+    }
+}
+
+/// The CUDA version that the driver supports.
+fn driver_supports() -> Result<(i32, i32), CudaError> {
+    let mut version = 0;
+    // SAFETY: a place to write to.
+    unsafe { sys::cuDriverGetVersion(&mut version) }.result().map_err(CudaError::driver("ask the driver"))?;
+    Ok((version / 1000, version % 1000 / 10))
+}

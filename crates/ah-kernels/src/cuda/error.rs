@@ -1,0 +1,115 @@
+//! What goes wrong on a GPU, and what it costs: the choice, the input, or the device.
+
+use cudarc::cublas::sys::cublasStatus_t;
+use cudarc::driver::DriverError;
+use cudarc::driver::sys::CUresult;
+
+use ah_measure::Failure;
+
+/// A call into CUDA failed.
+#[derive(Debug, thiserror::Error)]
+pub enum CudaError {
+    /// A library is not installed.
+    #[error("{library} is not found: {remedy}")]
+    Missing {
+        /// Its file.
+        library: &'static str,
+        /// What to install.
+        remedy: &'static str,
+    },
+    /// There is no such GPU.
+    #[error("{0}")]
+    NoDevice(String),
+    /// The driver is older than the libraries.
+    #[error("{0}")]
+    TooOld(String),
+    /// The driver refused.
+    #[error("{doing}: {} ({code:?})", describe(*code))]
+    Driver {
+        /// What was tried.
+        doing: &'static str,
+        /// Its answer.
+        code: CUresult,
+    },
+    /// cuBLAS refused.
+    #[error("{doing}: {status:?}")]
+    Blas {
+        /// What was tried.
+        doing: &'static str,
+        /// Its answer.
+        status: cublasStatus_t,
+    },
+    /// cuBLASLt refused.
+    #[error("{doing}: {status:?}")]
+    BlasLt {
+        /// What was tried.
+        doing: &'static str,
+        /// Its answer.
+        status: cudarc::cublaslt::sys::cublasStatus_t,
+    },
+    /// A kernel does not compile.
+    #[error("{file} does not compile for {architecture}:\n{log}")]
+    Compile {
+        /// The kernel's file.
+        file: &'static str,
+        /// For example `sm_90a`.
+        architecture: String,
+        /// The compiler's messages, with the lines of the kernel's own file.
+        log: String,
+    },
+    /// The compiler itself failed.
+    #[error("NVRTC: {0}")]
+    Nvrtc(String),
+}
+
+impl CudaError {
+    pub(crate) fn driver(doing: &'static str) -> impl Fn(DriverError) -> Self {
+        move |e| Self::Driver { doing, code: e.0 }
+    }
+
+    pub(crate) fn out_of_memory(&self) -> bool {
+        matches!(self, Self::Driver { code: CUresult::CUDA_ERROR_OUT_OF_MEMORY, .. })
+            || matches!(self, Self::Blas { status: cublasStatus_t::CUBLAS_STATUS_ALLOC_FAILED, .. })
+    }
+
+    /// After these the context answers every call with the same error.
+    fn sticky(&self) -> bool {
+        use CUresult as C;
+        let Self::Driver { code, .. } = self else { return false };
+        matches!(
+            code,
+            C::CUDA_ERROR_ILLEGAL_ADDRESS
+                | C::CUDA_ERROR_LAUNCH_FAILED
+                | C::CUDA_ERROR_LAUNCH_TIMEOUT
+                | C::CUDA_ERROR_MISALIGNED_ADDRESS
+                | C::CUDA_ERROR_ILLEGAL_INSTRUCTION
+                | C::CUDA_ERROR_INVALID_ADDRESS_SPACE
+                | C::CUDA_ERROR_INVALID_PC
+                | C::CUDA_ERROR_HARDWARE_STACK_ERROR
+                | C::CUDA_ERROR_ASSERT
+                | C::CUDA_ERROR_ECC_UNCORRECTABLE
+                | C::CUDA_ERROR_CONTEXT_IS_DESTROYED
+                | C::CUDA_ERROR_UNKNOWN
+        )
+    }
+}
+
+impl From<CudaError> for Failure {
+    fn from(error: CudaError) -> Self {
+        if error.out_of_memory() {
+            Self::skipped(error)
+        } else if error.sticky() {
+            Self::DeviceLost(error.to_string())
+        } else {
+            Self::failed(error)
+        }
+    }
+}
+
+/// The driver's own words; they need the driver, so only codes that came from it are asked for.
+fn describe(code: CUresult) -> String {
+    match DriverError(code).error_string() {
+        Ok(text) => text.to_string_lossy().into_owned(),
+        Err(_) => "CUDA error".to_owned(),
+    }
+}

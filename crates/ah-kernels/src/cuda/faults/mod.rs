@@ -1,0 +1,178 @@
+//! Real kernels that misbehave on a real GPU (`--backend cuda --name faults`): what
+//! [`fake`](crate::fake) proves without a device is proved with one, by `tests/cuda.rs`.
+//!
+//! Faults that cost the process (an illegal address, a kernel that does not end, a crash) happen on even
+//! sizes only, so that odd ones show that such a choice loses nothing elsewhere. One size in eight
+//! is of more elements than any device holds.
+
+use ah_types::timing::TimingPolicy;
+use ah_types::{ChoiceId, Context, Device, Optimization};
+
+use super::arena::Buffer;
+use super::device::{Arg, Gpu, Grid, Kernel};
+use super::element::Element;
+use super::error::CudaError;
+use super::nvrtc::Source;
+use super::operands::Operands;
+use ah_measure::sampling::{self, Rng};
+use ah_measure::{BenchmarkRunner, Burst, Failure};
+
+/// Its optimization.
+pub const OPTIMIZATION: &str = include_str!("faults.toml");
+
+const SOURCE: Source = Source { file: "faults.cu", text: include_str!("faults.cu") };
+const THREADS: u32 = 256;
+/// Elements that are certainly too many: 4 TiB.
+const TOO_MANY: u64 = 1 << 40;
+
+/// When a fault shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum When {
+    Always,
+    /// When the result is checked, on even sizes.
+    Checked,
+    /// When it is timed, on even sizes.
+    Timed,
+}
+
+/// What a choice does wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// As `FAULT` in the kernel.
+    Kernel(u8),
+    /// More shared memory than a block can have: the launch is refused.
+    Launch,
+    /// The process ends itself.
+    Process,
+}
+
+const CHOICES: [(&str, Fault, When); 10] = [
+    ("steady", Fault::Kernel(0), When::Always),
+    ("steady_too", Fault::Kernel(0), When::Always),
+    ("wrong", Fault::Kernel(1), When::Always),
+    ("unwritten", Fault::Kernel(2), When::Always),
+    ("not_compiling", Fault::Kernel(6), When::Always),
+    ("not_launching", Fault::Launch, When::Always),
+    ("illegal_address", Fault::Kernel(3), When::Checked),
+    ("misaligned_address", Fault::Kernel(4), When::Timed),
+    ("hanging", Fault::Kernel(5), When::Timed),
+    ("crashing", Fault::Process, When::Timed),
+];
+
+/// See the [module](self).
+pub(super) struct FaultsRunner {
+    optimization: Optimization,
+    choices: Vec<String>,
+    gpu: Gpu,
+    operands: Operands,
+}
+
+/// See [`BenchmarkRunner::Input`].
+pub(super) struct Input {
+    size: usize,
+    x: Buffer,
+    y: Buffer,
+}
+
+impl FaultsRunner {
+    pub(super) fn new(optimization: Optimization, gpu: Gpu) -> Result<Self, CudaError> {
+        let choices = CHOICES.iter().map(|(name, ..)| (*name).to_owned()).collect();
+        Ok(Self { optimization, choices, operands: Operands::new(&gpu)?, gpu })
+    }
+
+    /// The kernel and grid of a choice at this stage of an input.
+    fn kernel(&self, input: &Input, choice: ChoiceId, stage: When) -> Result<(Kernel, Grid), CudaError> {
+        let (_, fault, when) = CHOICES[choice.index()];
+        let shows = when == When::Always || (when == stage && input.size.is_multiple_of(2));
+        let mut grid = Grid::of(input.size.div_ceil(THREADS as usize), THREADS);
+        let number = match fault {
+            _ if !shows => 0,
+            Fault::Kernel(number) => number,
+            Fault::Launch => {
+                grid.shared_memory = 1 << 30;
+                0
+            }
+            Fault::Process => std::process::abort(),
+        };
+        Ok((self.gpu.kernel(SOURCE, "faults", vec![format!("FAULT={number}")])?, grid))
+    }
+
+    fn run(&self, input: &Input, (kernel, grid): &(Kernel, Grid)) -> Result<(), CudaError> {
+        let args = [Arg::Buffer(input.x), Arg::Buffer(input.y), Arg::U64(input.size as u64)];
+        self.gpu.launch(kernel, *grid, &args)
+    }
+}
+
+impl BenchmarkRunner for FaultsRunner {
+    type Input = Input;
+
+    fn optimization(&self) -> &Optimization {
+        &self.optimization
+    }
+
+    fn device(&self) -> Device {
+        Device::Cuda(self.gpu.identity().clone())
+    }
+
+    fn choices(&self) -> &[String] {
+        &self.choices
+    }
+
+    fn timing(&self) -> TimingPolicy {
+        super::timing()
+    }
+
+    fn draw(&self, rng: &mut Rng) -> Context {
+        let size = if sampling::flag(rng, 0.125) { TOO_MANY } else { sampling::log_uniform(rng, 1, 1 << 22) };
+        Context::new().with("size", size)
+    }
+
+    fn accepts(&self, context: &Context) -> Result<(), String> {
+        match context.number("size") {
+            Some(size) if size >= 1.0 && size.fract() == 0.0 => Ok(()),
+            found => Err(format!("size must be a whole number from 1 up, found {found:?}")),
+        }
+    }
+
+    fn create_input(&mut self, context: &Context, seed: u64) -> Result<Input, Failure> {
+        self.accepts(context).map_err(Failure::skipped)?;
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Checked above.
+        let size = context.number("size").unwrap_or(1.0).min(TOO_MANY as f64) as usize;
+        self.gpu.enter()?;
+        let [x, y] = self.gpu.operands([size * 4, size * 4])?;
+        self.operands.randomize(&self.gpu, x, size, (Element::F32, 1.0), seed)?;
+        Ok(Input { size, x, y })
+    }
+
+    fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
+        self.gpu.enter()?;
+        let kernel = self.kernel(input, choice, When::Checked)?;
+        self.gpu.fill(input.y, 0xff)?;
+        self.run(input, &kernel)?;
+        let x: Vec<f32> = self.gpu.read(input.x, input.size)?;
+        let y: Vec<f32> = self.gpu.read(input.y, input.size)?;
+        let wrong = |(x, y): (&f32, &f32)| {
+            let error = (2.0 * x + 1.0 - y).abs();
+            error.is_nan() || error > 1e-5
+        };
+        match x.iter().zip(&y).position(wrong) {
+            None => Ok(()),
+            Some(i) => Err(Failure::failed(format!(
+                "wrong result: element {i} is {} (expected {})",
+                y[i],
+                2.0 * x[i] + 1.0
+            ))),
+        }
+    }
+
+    fn run_benchmark(
+        &mut self,
+        input: &mut Input,
+        choice: ChoiceId,
+        burst: Burst,
+    ) -> Result<Vec<f64>, Failure> {
+        self.gpu.enter()?;
+        let kernel = self.kernel(input, choice, When::Timed)?;
+        self.gpu.time(burst, || self.run(input, &kernel))
+    }
+}

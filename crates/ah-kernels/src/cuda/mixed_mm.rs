@@ -1,0 +1,243 @@
+//! `mixed_mm` on a GPU: 16-bit activations times 8-bit weights, by converting the weights and
+//! calling cuBLAS, or by kernels of ours that convert on the way, with PyTorch's features.
+
+use std::collections::BTreeMap;
+
+use ah_types::timing::TimingPolicy;
+use ah_types::{ChoiceId, Context, Device, Optimization};
+
+use super::arena::Buffer;
+use super::cublas::{Cublas, Matrix, Product};
+use super::device::{Arg, Gpu, Grid, Kernel};
+use super::element::Element;
+use super::error::CudaError;
+use super::kernels::{Launch, MixedMm, MixedMmProblem};
+use super::mm::half;
+use super::nvrtc::Source;
+use super::operands::{Expected, Operands, deviation};
+use super::shape::Shape;
+use super::workspace::Workspace;
+use ah_measure::sampling::{self, Rng};
+use ah_measure::{BenchmarkRunner, Burst, Failure};
+
+const SOURCE: Source = Source { file: "mixed_mm.cu", text: MixedMm::SOURCE };
+const CONVERT: Source = Source { file: "convert.cu", text: include_str!("convert.cu") };
+
+/// See the [module](self).
+pub(super) struct MixedMmRunner {
+    optimization: Optimization,
+    choices: Vec<String>,
+    /// By name, for weights whose rows (first) or columns (second) are contiguous.
+    ours: BTreeMap<String, [Option<MixedMm>; 2]>,
+    gpu: Gpu,
+    cublas: Cublas,
+    operands: Operands,
+    workspace: Workspace,
+    convert: Kernel,
+}
+
+/// See [`BenchmarkRunner::Input`].
+pub(super) struct Input {
+    problem: MixedMmProblem,
+    element: Element,
+    weights: Element,
+    a: Matrix,
+    b: Matrix,
+    /// The weights as activations are, where the fallback puts them.
+    converted: Matrix,
+    c: Matrix,
+    expected: Expected,
+    /// By choice, once it passed the check; the fallback has none.
+    kernels: Vec<Option<(Kernel, Launch)>>,
+}
+
+impl MixedMmRunner {
+    pub(super) fn new(optimization: Optimization, gpu: Gpu) -> Result<Self, CudaError> {
+        let mut ours: BTreeMap<String, [Option<MixedMm>; 2]> = BTreeMap::new();
+        for transposed in [false, true] {
+            for choice in MixedMm::choices(transposed) {
+                ours.entry(choice.name(transposed)).or_default()[usize::from(transposed)] = Some(*choice);
+            }
+        }
+        let choices =
+            std::iter::once("extern_fallback_mixed_mm".to_owned()).chain(ours.keys().cloned()).collect();
+        Ok(Self {
+            optimization,
+            choices,
+            ours,
+            cublas: Cublas::new(&gpu)?,
+            operands: Operands::new(&gpu)?,
+            workspace: Workspace::new(&gpu)?,
+            convert: gpu.kernel(CONVERT, "convert", Vec::new())?,
+            gpu,
+        })
+    }
+
+    /// PyTorch's fallback: `torch.mm(mat1, mat2.to(mat1.dtype))`.
+    fn fall_back(&self, input: &Input) -> Result<(), CudaError> {
+        let count = input.b.rows * input.b.columns;
+        let args = [
+            Arg::Buffer(input.b.buffer),
+            Arg::Buffer(input.converted.buffer),
+            Arg::U64(count as u64),
+            Arg::I32(i32::from(input.weights == Element::I8)),
+            Arg::I32(i32::from(input.element == Element::Bf16)),
+        ];
+        self.gpu.launch(&self.convert, Grid::of(count.div_ceil(16 * 256), 256), &args)?;
+        let Input { element, a, converted: b, c, .. } = *input;
+        self.cublas.product(&Product { element, tf32: false, a, b, c })
+    }
+
+    fn kernel(&self, input: &Input, choice: ChoiceId) -> Result<(Kernel, Launch), Failure> {
+        let transposed = input.problem.transposed;
+        let ours = self.ours[&self.choices[choice.index()]][usize::from(transposed)]
+            .ok_or_else(|| Failure::skipped("a configuration for the other layout of the weights"))?;
+        let launch = ours.launch(&input.problem, &self.gpu.limits()).map_err(super::ineligible)?;
+        self.workspace.admits(&launch)?;
+        Ok((self.gpu.kernel(SOURCE, "mixed_mm", ours.defines(&input.problem))?, launch))
+    }
+
+    fn run(&self, input: &Input, kernel: Option<&(Kernel, Launch)>) -> Result<(), CudaError> {
+        let Some((kernel, launch)) = kernel else { return self.fall_back(input) };
+        let Input { a, b, c, .. } = input;
+        self.workspace.product(
+            &self.gpu,
+            (kernel, launch),
+            [a.buffer, b.buffer, c.buffer],
+            [a.rows, b.columns, a.columns],
+            [a.leading(), b.leading(), c.leading()],
+        )
+    }
+}
+
+impl BenchmarkRunner for MixedMmRunner {
+    type Input = Input;
+
+    fn optimization(&self) -> &Optimization {
+        &self.optimization
+    }
+
+    fn device(&self) -> Device {
+        Device::Cuda(self.gpu.identity().clone())
+    }
+
+    fn choices(&self) -> &[String] {
+        &self.choices
+    }
+
+    fn timing(&self) -> TimingPolicy {
+        TimingPolicy { early_stop_ratio: 1.5, budget_ms: 20.0, ..super::timing() }
+    }
+
+    /// PyTorch's ranges (m up to 128, k and n from 1024 up), and its strides: the weights are
+    /// n×k in memory.
+    fn draw(&self, rng: &mut Rng) -> Context {
+        let element = *sampling::pick(rng, &[Element::F16, Element::Bf16]);
+        let weights = *sampling::pick(rng, &[Element::I8, Element::I8, Element::I8, Element::U8]);
+        let m = match rng_octave(rng) {
+            0..=3 => sampling::log_uniform(rng, 1, 128),
+            octave => 1 << (octave - 4),
+        };
+        let [k, n] = loop {
+            let side = |rng: &mut Rng| {
+                let unit = if sampling::flag(rng, 0.2) { 16 } else { 128 };
+                sampling::log_uniform(rng, 1024, 32768).next_multiple_of(unit)
+            };
+            let (k, n) = (side(rng), side(rng));
+            if k * n <= 1 << 29 {
+                break [k, n];
+            }
+        };
+        super::product_context([m, k, n], ((k, 1), element), ((1, k), weights))
+    }
+
+    fn accepts(&self, context: &Context) -> Result<(), String> {
+        let shape = Shape::of(context)?;
+        if half(shape.a).is_none() || !matches!(shape.b, Element::I8 | Element::U8) {
+            return Err(format!(
+                "expected float16 or bfloat16 times int8 or uint8, found {} and {}",
+                shape.a.name(),
+                shape.b.name()
+            ));
+        }
+        if shape.a_strides.1 != 1 {
+            return Err("the activations must be contiguous, row by row".to_owned());
+        }
+        if shape.m > 128 {
+            return Err(format!("m may be at most 128, found {}", shape.m));
+        }
+        Ok(())
+    }
+
+    fn label(&self, context: &Context) -> String {
+        crate::layout::label(context)
+    }
+
+    fn create_input(&mut self, context: &Context, seed: u64) -> Result<Input, Failure> {
+        self.accepts(context).map_err(Failure::skipped)?;
+        let shape = Shape::of(context).map_err(Failure::skipped)?;
+        let Shape { m, k, n, a: element, b: weights, .. } = shape;
+        let activations = half(element).ok_or_else(|| Failure::skipped("the activations are not 16-bit"))?;
+        let gpu = &self.gpu;
+        gpu.enter()?;
+        let [a, b, converted, c] = gpu.operands([m * k * 2, k * n, k * n * 2, m * n * 2])?;
+        let matrix = |buffer: Buffer, rows, columns, strides| Matrix { buffer, rows, columns, strides };
+        let a = matrix(a, m, k, (k, 1));
+        let b = matrix(b, k, n, shape.b_strides);
+        let problem = MixedMmProblem {
+            m: m as u64,
+            n: n as u64,
+            k: k as u64,
+            activations,
+            signed: weights == Element::I8,
+            transposed: b.is_column_major(),
+            activation_stride: k as u64,
+            weight_stride: b.leading() as u64,
+        };
+        let fit =
+            MixedMm::choices(problem.transposed).iter().filter(|c| c.launch(&problem, &gpu.limits()).is_ok());
+        gpu.prepare(fit.map(|c| (SOURCE, c.defines(&problem))).collect());
+        self.operands.randomize(gpu, a.buffer, m * k, (element, deviation(element, weights)), seed)?;
+        self.operands.randomize(gpu, b.buffer, k * n, (weights, 1.0), seed ^ 1)?;
+        Ok(Input {
+            problem,
+            element,
+            weights,
+            expected: self.operands.expect(gpu, (&a, element), (&b, weights), element.epsilon(), seed)?,
+            a,
+            b,
+            converted: matrix(converted, k, n, shape.b_strides),
+            c: matrix(c, m, n, (n, 1)),
+            kernels: vec![None; self.choices.len()],
+        })
+    }
+
+    fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
+        self.gpu.enter()?;
+        let kernel = if choice.0 == 0 { None } else { Some(self.kernel(input, choice)?) };
+        self.operands.poison(&self.gpu, &input.c, input.element)?;
+        self.run(input, kernel.as_ref())?;
+        let right = self.operands.check(&self.gpu, &input.c, input.element, &input.expected);
+        if right.is_err() {
+            self.workspace.reset(&self.gpu)?;
+        }
+        right?;
+        input.kernels[choice.index()] = kernel;
+        Ok(())
+    }
+
+    fn run_benchmark(
+        &mut self,
+        input: &mut Input,
+        choice: ChoiceId,
+        burst: Burst,
+    ) -> Result<Vec<f64>, Failure> {
+        self.gpu.enter()?;
+        self.gpu.time(burst, || self.run(input, input.kernels[choice.index()].as_ref()))
+    }
+}
+
+/// 0 to 11: four for any m, then the powers of two from 1 to 128.
+fn rng_octave(rng: &mut Rng) -> u32 {
+    *sampling::pick(rng, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
+}

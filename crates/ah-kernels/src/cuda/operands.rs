@@ -1,0 +1,221 @@
+//! Random operands made on the device, and results checked there.
+
+use super::arena::{Allocation, Buffer};
+use super::cublas::Matrix;
+use super::device::{Arg, Gpu, Grid, Kernel};
+use super::element::Element;
+use super::error::CudaError;
+use super::nvrtc::Source;
+use ah_measure::Failure;
+
+const SOURCE: Source = Source { file: "operands.cu", text: include_str!("operands.cu") };
+/// Elements of a product that are compared, all where it has no more. A tile of a 128th of the
+/// product that is wrong throughout goes unseen with a probability of (1 − 1/128)²⁰⁴⁸ = 1e-7; what
+/// is not written or not finite is always seen.
+const SAMPLES: usize = 2048;
+/// Rows of a softmax that are compared.
+const ROWS: usize = 64;
+
+/// The kernels that make and check operands.
+pub(crate) struct Operands {
+    random: Kernel,
+    expected: Kernel,
+    not_finite: Kernel,
+    compare: Kernel,
+    softmax_error: Kernel,
+    /// What the samples should be.
+    samples: Allocation,
+    found: Allocation,
+    blocks: usize,
+}
+
+/// What a product should be, known at some places.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expected {
+    seed: u64,
+    /// The largest error allowed.
+    tolerance: f64,
+    scale: f64,
+}
+
+impl Operands {
+    pub(crate) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
+        let kernel = |name| gpu.kernel(SOURCE, name, Vec::new());
+        Ok(Self {
+            random: kernel("random")?,
+            expected: kernel("expected")?,
+            not_finite: kernel("not_finite")?,
+            compare: kernel("compare")?,
+            softmax_error: kernel("softmax_error")?,
+            samples: Allocation::new(gpu.context(), SAMPLES * 8)?,
+            found: Allocation::new(gpu.context(), 8)?,
+            blocks: gpu.identity().multiprocessors as usize * 8,
+        })
+    }
+
+    /// Fills with random numbers: floats around 0 with this deviation, integers from all their
+    /// values.
+    pub(crate) fn randomize(
+        &self,
+        gpu: &Gpu,
+        buffer: Buffer,
+        count: usize,
+        (element, deviation): (Element, f32),
+        seed: u64,
+    ) -> Result<(), CudaError> {
+        let args = [
+            Arg::Buffer(buffer),
+            Arg::U64(count as u64),
+            Arg::I32(element.code()),
+            Arg::F32(deviation),
+            Arg::U64(seed.wrapping_mul(0x2545_f491_4f6c_dd1d)),
+        ];
+        gpu.launch(&self.random, Grid::of(self.blocks, 256), &args)
+    }
+
+    /// Computes sampled elements of a · b in float64. `rounding` is the relative error of the type
+    /// that operands or result are rounded to.
+    pub(crate) fn expect(
+        &self,
+        gpu: &Gpu,
+        (a, a_element): (&Matrix, Element),
+        (b, b_element): (&Matrix, Element),
+        rounding: f64,
+        seed: u64,
+    ) -> Result<Expected, CudaError> {
+        let args = [
+            Arg::Buffer(a.buffer),
+            Arg::I32(a_element.code()),
+            Arg::I64(a.strides.0 as i64),
+            Arg::I64(a.strides.1 as i64),
+            Arg::Buffer(b.buffer),
+            Arg::I32(b_element.code()),
+            Arg::I64(b.strides.0 as i64),
+            Arg::I64(b.strides.1 as i64),
+            int(a.rows),
+            int(a.columns),
+            int(b.columns),
+            int(SAMPLES),
+            Arg::U64(seed),
+            Arg::Buffer(self.samples.buffer()),
+        ];
+        gpu.launch(&self.expected, Grid::of(SAMPLES / 4, 128), &args)?;
+        // Elements of the product have a standard deviation of √k times those of the operands. The largest of many
+        // lies at five of them; cuBLAS may round partial sums too (split-K). The largest error seen on
+        // 12,000 right products was 10 roundings of one deviation; 16 are allowed.
+        #[allow(clippy::cast_precision_loss)]
+        let scale =
+            (a.columns as f64).sqrt() * f64::from(deviation(a_element, b_element)) * magnitude(b_element);
+        // Sums in float32 add up to about √k roundings of their own.
+        #[allow(clippy::cast_precision_loss)]
+        let sums = Element::F32.epsilon() * (a.columns as f64).sqrt().max(8.0);
+        Ok(Expected { seed, tolerance: 16.0 * (rounding + sums), scale })
+    }
+
+    /// Fills a result with NaN before it is computed, so that what is not written shows.
+    pub(crate) fn poison(&self, gpu: &Gpu, c: &Matrix, element: Element) -> Result<(), CudaError> {
+        gpu.fill(
+            Buffer { bytes: ((c.rows - 1) * c.strides.0 + c.columns) * element.bytes(), ..c.buffer },
+            0xff,
+        )
+    }
+
+    /// Compares a row-major product.
+    pub(crate) fn check(
+        &self,
+        gpu: &Gpu,
+        c: &Matrix,
+        element: Element,
+        expected: &Expected,
+    ) -> Result<(), Failure> {
+        self.scan(gpu, c, element)?;
+        let args = [
+            Arg::Buffer(c.buffer),
+            Arg::I32(element.code()),
+            int(c.rows),
+            int(c.columns),
+            Arg::I64(c.strides.0 as i64),
+            int(SAMPLES),
+            Arg::U64(expected.seed),
+            Arg::Buffer(self.samples.buffer()),
+            Arg::Buffer(self.found.buffer()),
+        ];
+        gpu.launch(&self.compare, Grid::of(SAMPLES / 128, 128), &args)?;
+        self.judge(gpu, expected.scale, expected.tolerance)
+    }
+
+    /// Compares y with the softmax of every row of x.
+    pub(crate) fn check_softmax(
+        &self,
+        gpu: &Gpu,
+        x: Buffer,
+        y: Buffer,
+        (rows, columns): (usize, usize),
+        seed: u64,
+    ) -> Result<(), Failure> {
+        self.scan(gpu, &Matrix { buffer: y, rows, columns, strides: (columns, 1) }, Element::F32)?;
+        let args = [
+            Arg::Buffer(x),
+            Arg::Buffer(y),
+            int(rows),
+            int(columns),
+            int(ROWS),
+            Arg::U64(seed),
+            Arg::Buffer(self.found.buffer()),
+        ];
+        gpu.launch(&self.softmax_error, Grid::of(rows.min(ROWS), 512), &args)?;
+        // Two units in the last place of ex2.approx, the rounding of its argument (up to 2⁴ here),
+        // and a sum in float32.
+        self.judge(gpu, 1.0, 1e-5)
+    }
+
+    fn scan(&self, gpu: &Gpu, c: &Matrix, element: Element) -> Result<(), CudaError> {
+        gpu.fill(self.found.buffer(), 0)?;
+        let args = [
+            Arg::Buffer(c.buffer),
+            Arg::I32(element.code()),
+            int(c.rows),
+            int(c.columns),
+            Arg::I64(c.strides.0 as i64),
+            Arg::Buffer(self.found.buffer()),
+        ];
+        gpu.launch(&self.not_finite, Grid::of(self.blocks, 256), &args)
+    }
+
+    fn judge(&self, gpu: &Gpu, scale: f64, tolerance: f64) -> Result<(), Failure> {
+        let found = gpu.read::<u32>(self.found.buffer(), 2)?;
+        if found[0] > 0 {
+            return Err(Failure::failed(format!(
+                "wrong result: {} elements are not finite or not written",
+                found[0]
+            )));
+        }
+        let error = f64::from(f32::from_bits(found[1])) / scale;
+        if error > tolerance {
+            return Err(Failure::failed(format!(
+                "wrong result: relative error {error:.2e} (at most {tolerance:.2e} expected)"
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// The standard deviation of random floats that are multiplied with `other`: 1, but small beside
+/// integers, whose products of k = 32768 would overflow float16.
+pub(crate) fn deviation(element: Element, other: Element) -> f32 {
+    if element != other && matches!(other, Element::I8 | Element::U8) { 1.0 / 64.0 } else { 1.0 }
+}
+
+/// The root of the mean square of random numbers with a deviation of 1.
+fn magnitude(element: Element) -> f64 {
+    match element {
+        Element::I8 => 74.0,
+        Element::U8 => 147.0,
+        _ => 1.0,
+    }
+}
+
+/// A size as a kernel's `int`; sizes are bounded where contexts are accepted.
+pub(crate) fn int(x: usize) -> Arg {
+    Arg::I32(i32::try_from(x).unwrap_or(i32::MAX))
+}

@@ -1,0 +1,156 @@
+//! `softmax` on a GPU: kernels of ours that keep a row on the chip against those that read it
+//! twice, the choice that Inductor's MultiKernel makes.
+
+use ah_types::timing::TimingPolicy;
+use ah_types::{ChoiceId, Context, Device, Optimization};
+
+use super::arena::Buffer;
+use super::device::{Arg, Gpu, Kernel};
+use super::element::Element;
+use super::error::CudaError;
+use super::kernels::{Launch, Softmax, SoftmaxProblem};
+use super::nvrtc::Source;
+use super::operands::{Operands, int};
+use super::shape::{element, size};
+use super::workspace::grid;
+use ah_measure::sampling::{self, Rng};
+use ah_measure::{BenchmarkRunner, Burst, Failure};
+
+const SOURCE: Source = Source { file: "softmax.cu", text: Softmax::SOURCE };
+
+/// See the [module](self).
+pub(super) struct SoftmaxRunner {
+    optimization: Optimization,
+    choices: Vec<String>,
+    gpu: Gpu,
+    operands: Operands,
+}
+
+/// See [`BenchmarkRunner::Input`].
+pub(super) struct Input {
+    rows: usize,
+    columns: usize,
+    x: Buffer,
+    y: Buffer,
+    seed: u64,
+    /// By choice, once it passed the check.
+    kernels: Vec<Option<(Kernel, Launch)>>,
+}
+
+impl Input {
+    fn problem(&self) -> SoftmaxProblem {
+        let [rows, columns] = [self.rows as u64, self.columns as u64];
+        SoftmaxProblem { rows, columns, input_stride: columns, output_stride: columns }
+    }
+}
+
+impl SoftmaxRunner {
+    pub(super) fn new(optimization: Optimization, gpu: Gpu) -> Result<Self, CudaError> {
+        let choices = Softmax::choices().iter().map(Softmax::name).collect();
+        Ok(Self { optimization, choices, operands: Operands::new(&gpu)?, gpu })
+    }
+
+    fn run(&self, input: &Input, (kernel, launch): &(Kernel, Launch)) -> Result<(), CudaError> {
+        let stride = Arg::I64(input.columns as i64);
+        let args =
+            [Arg::Buffer(input.x), Arg::Buffer(input.y), int(input.rows), int(input.columns), stride, stride];
+        self.gpu.launch(kernel, grid(launch), &args)
+    }
+}
+
+impl BenchmarkRunner for SoftmaxRunner {
+    type Input = Input;
+
+    fn optimization(&self) -> &Optimization {
+        &self.optimization
+    }
+
+    fn device(&self) -> Device {
+        Device::Cuda(self.gpu.identity().clone())
+    }
+
+    fn choices(&self) -> &[String] {
+        &self.choices
+    }
+
+    /// Most take some microseconds, where the clock's step (32 ns) and a cache line more or less
+    /// are a percent: twice the samples. Ninety instead of 36 halve the spread of a run's own rows
+    /// (1.7 to 0.7 %), but not what changes from run to run, and take twice the time.
+    fn timing(&self) -> TimingPolicy {
+        TimingPolicy {
+            early_stop_ratio: 1.5,
+            budget_ms: 20.0,
+            min_samples: 15,
+            max_samples: 36,
+            ..super::timing()
+        }
+    }
+
+    /// From a row of a small head to a vocabulary, up to 2 GiB read and written.
+    fn draw(&self, rng: &mut Rng) -> Context {
+        loop {
+            let rows = sampling::dimension(rng, 1, 1 << 17, 0.3);
+            let columns = sampling::dimension(rng, 32, 1 << 18, 0.6);
+            if rows * columns <= 1 << 28 {
+                return Context::new()
+                    .with("rows", rows)
+                    .with("columns", columns)
+                    .with("dtype", Element::F32.name());
+            }
+        }
+    }
+
+    fn accepts(&self, context: &Context) -> Result<(), String> {
+        size(context, "rows")?;
+        size(context, "columns")?;
+        match element(context, "dtype")? {
+            Element::F32 => Ok(()),
+            other => Err(format!("dtype must be torch.float32, found {}", other.name())),
+        }
+    }
+
+    fn label(&self, context: &Context) -> String {
+        let number = |name| context.number(name).unwrap_or_default();
+        format!("{}×{}", number("rows"), number("columns"))
+    }
+
+    fn create_input(&mut self, context: &Context, seed: u64) -> Result<Input, Failure> {
+        self.accepts(context).map_err(Failure::skipped)?;
+        let [rows, columns] = [size(context, "rows"), size(context, "columns")];
+        let (rows, columns) = (rows.map_err(Failure::skipped)?, columns.map_err(Failure::skipped)?);
+        let gpu = &self.gpu;
+        gpu.enter()?;
+        let bytes = rows * columns * 4;
+        let [x, y] = gpu.operands([bytes, bytes])?;
+        let input = Input { rows, columns, x, y, seed, kernels: vec![None; self.choices.len()] };
+        let problem = input.problem();
+        let fit = Softmax::choices().iter().filter(|c| c.launch(&problem, &gpu.limits()).is_ok());
+        gpu.prepare(fit.map(|c| (SOURCE, c.defines(&problem))).collect());
+        self.operands.randomize(gpu, x, rows * columns, (Element::F32, 1.0), seed)?;
+        Ok(input)
+    }
+
+    fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
+        self.gpu.enter()?;
+        let (ours, problem) = (Softmax::choices()[choice.index()], input.problem());
+        let launch = ours.launch(&problem, &self.gpu.limits()).map_err(super::ineligible)?;
+        let kernel = (self.gpu.kernel(SOURCE, "softmax", ours.defines(&problem))?, launch);
+        self.gpu.fill(input.y, 0xff)?;
+        self.run(input, &kernel)?;
+        self.operands.check_softmax(&self.gpu, input.x, input.y, (input.rows, input.columns), input.seed)?;
+        input.kernels[choice.index()] = Some(kernel);
+        Ok(())
+    }
+
+    fn run_benchmark(
+        &mut self,
+        input: &mut Input,
+        choice: ChoiceId,
+        burst: Burst,
+    ) -> Result<Vec<f64>, Failure> {
+        self.gpu.enter()?;
+        let kernel = input.kernels[choice.index()].as_ref();
+        let kernel = kernel.ok_or_else(|| Failure::failed("timed before it was checked"))?;
+        self.gpu.time(burst, || self.run(input, kernel))
+    }
+}

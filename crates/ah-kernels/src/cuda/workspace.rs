@@ -1,0 +1,83 @@
+//! What our own kernels need beside their operands: room for partial sums, and tickets that are
+//! zero before and after every launch.
+
+use super::arena::{Allocation, Buffer};
+use super::device::{Arg, Gpu, Grid, Kernel};
+use super::error::CudaError;
+use super::kernels::Launch;
+use ah_measure::Failure;
+
+/// Floats of partial sums: what split-K by four of a product with ten thousand tiles needs.
+const PARTIAL: usize = 192 << 20;
+const TICKETS: usize = 4 << 20;
+
+/// See the [module](self).
+pub(crate) struct Workspace {
+    partial: Allocation,
+    tickets: Allocation,
+}
+
+impl Workspace {
+    pub(crate) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
+        let workspace = Self {
+            partial: Allocation::new(gpu.context(), PARTIAL * 4)?,
+            tickets: Allocation::new(gpu.context(), TICKETS * 4)?,
+        };
+        workspace.reset(gpu)?;
+        Ok(workspace)
+    }
+
+    /// Makes tickets zero again, after a kernel that may have left them otherwise.
+    pub(crate) fn reset(&self, gpu: &Gpu) -> Result<(), CudaError> {
+        gpu.fill(self.tickets.buffer(), 0)
+    }
+
+    /// # Errors
+    /// [`Failure::Skipped`]: the launch needs more than there is.
+    pub(crate) fn admits(&self, launch: &Launch) -> Result<(), Failure> {
+        let needed = |what: &str, found: u64, most: usize| {
+            if found <= most as u64 {
+                return Ok(());
+            }
+            Err(Failure::skipped(format!("needs {found} {what} of workspace, there are {most}")))
+        };
+        needed("floats", launch.partial, PARTIAL)?;
+        needed("tickets", launch.tickets, TICKETS)
+    }
+
+    /// Starts a product of ours: operands and result, workspace, m, n, k, strides.
+    pub(crate) fn product(
+        &self,
+        gpu: &Gpu,
+        (kernel, launch): (&Kernel, &Launch),
+        [a, b, c]: [Buffer; 3],
+        sizes: [usize; 3],
+        strides: [usize; 3],
+    ) -> Result<(), CudaError> {
+        let [m, n, k] = sizes.map(super::operands::int);
+        let [lda, ldb, ldc] = strides.map(|s| Arg::I64(s as i64));
+        let (partial, tickets) = (Arg::Buffer(self.partial.buffer()), Arg::Buffer(self.tickets.buffer()));
+        let args = [Arg::Buffer(a), Arg::Buffer(b), Arg::Buffer(c), partial, tickets, m, n, k, lda, ldb, ldc];
+        gpu.launch(kernel, grid(launch), &args)
+    }
+
+    /// Starts a product of ours that fetches its operands by maps: maps and result, m, n, k, the
+    /// result's stride.
+    pub(crate) fn mapped_product(
+        &self,
+        gpu: &Gpu,
+        (kernel, launch): (&Kernel, &Launch),
+        [maps, c]: [Buffer; 2],
+        sizes: [usize; 3],
+        ldc: usize,
+    ) -> Result<(), CudaError> {
+        let [m, n, k] = sizes.map(super::operands::int);
+        let (partial, tickets) = (Arg::Buffer(self.partial.buffer()), Arg::Buffer(self.tickets.buffer()));
+        let args = [Arg::Buffer(maps), Arg::Buffer(c), partial, tickets, m, n, k, Arg::I64(ldc as i64)];
+        gpu.launch(kernel, grid(launch), &args)
+    }
+}
+
+pub(crate) fn grid(launch: &Launch) -> Grid {
+    Grid { blocks: (launch.grid, 1), threads: (launch.block, 1), shared_memory: launch.shared_memory }
+}

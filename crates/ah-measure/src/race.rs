@@ -1,0 +1,224 @@
+//! The choices of one input, timed in turns.
+
+use ah_types::{median, timing::TimingPolicy};
+
+use crate::interval;
+
+/// Samples before a choice may be declared out of the running: one alone may have met an
+/// interrupt, which on a busy host made a choice look ten times slower than it is.
+const LEAST_BEFORE_EARLY_STOP: usize = 2;
+
+/// Where a choice stands in a [`Race`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It gets further samples.
+    Running,
+    /// Its median is known to the policy's target.
+    Precise,
+    /// It has as many samples as the policy allows.
+    Full,
+    /// It has spent its budget.
+    OverBudget,
+    /// It is surely slower than another choice.
+    OutOfTheRunning,
+    /// It failed, or is not offered here.
+    Withdrawn,
+}
+
+/// Who is timed next, and who is done: round robin over the choices of one input, so that a drift
+/// of the clock hits all of them alike.
+///
+/// It knows no clock and no device: whoever holds those asks [`next`](Self::next) whose turn it
+/// is and [`record`](Self::record)s what came of it.
+///
+/// ```
+/// use ah_measure::{Race, Standing};
+/// use ah_types::timing::TimingPolicy;
+///
+/// let policy = TimingPolicy { early_stop_ratio: 3.0, ..TimingPolicy::default() };
+/// let mut race = Race::new(policy, 2);
+/// while let Some(choice) = race.next() {
+///     let ms = [0.1, 0.9][choice];
+///     race.record(choice, ms, ms);
+/// }
+/// assert_eq!(race.standing(0), Standing::Precise);
+/// assert_eq!(race.standing(1), Standing::OutOfTheRunning);
+/// assert_eq!(race.samples(1), [0.9, 0.9]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Race {
+    policy: TimingPolicy,
+    lanes: Vec<Lane>,
+    turn: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Lane {
+    samples: Vec<f64>,
+    /// Infinite without samples.
+    median: f64,
+    spent_ms: f64,
+    standing: Standing,
+}
+
+impl Race {
+    /// A race of so many choices.
+    #[must_use]
+    pub fn new(policy: TimingPolicy, choices: usize) -> Self {
+        let lane =
+            Lane { samples: Vec::new(), median: f64::INFINITY, spent_ms: 0.0, standing: Standing::Running };
+        Self { policy, lanes: vec![lane; choices], turn: 0 }
+    }
+
+    /// The choice whose turn it is; `None` when all are done.
+    #[allow(clippy::should_implement_trait)] // Not an iterator: what comes next depends on what is recorded.
+    pub fn next(&mut self) -> Option<usize> {
+        let running = |i: &usize| self.lanes[*i].standing == Standing::Running;
+        let next = (self.turn..self.lanes.len()).chain(0..self.turn).find(running)?;
+        self.turn = next + 1;
+        Some(next)
+    }
+
+    /// A sample of `choice` took `ms` milliseconds a run; taking it cost `spent_ms` altogether.
+    pub fn record(&mut self, choice: usize, ms: f64, spent_ms: f64) {
+        let lane = &mut self.lanes[choice];
+        lane.samples.push(ms);
+        lane.median = median(&lane.samples).unwrap_or(f64::INFINITY);
+        lane.spent_ms += spent_ms;
+        self.update(choice);
+    }
+
+    /// `choice` takes no further part, and its samples do not count.
+    pub fn withdraw(&mut self, choice: usize) {
+        let lane = &mut self.lanes[choice];
+        lane.samples.clear();
+        lane.median = f64::INFINITY;
+        lane.standing = Standing::Withdrawn;
+    }
+
+    /// The samples of a choice so far, in milliseconds, in the order in which they were taken.
+    #[must_use]
+    pub fn samples(&self, choice: usize) -> &[f64] {
+        &self.lanes[choice].samples
+    }
+
+    /// Where a choice stands.
+    #[must_use]
+    pub fn standing(&self, choice: usize) -> Standing {
+        self.lanes[choice].standing
+    }
+
+    fn update(&mut self, choice: usize) {
+        let best_slowest = self.slowest_of_best();
+        let policy = &self.policy;
+        let lane = &mut self.lanes[choice];
+        let n = lane.samples.len();
+        let fastest = lane.samples.iter().copied().fold(f64::INFINITY, f64::min);
+        lane.standing = if n >= policy.max_samples.max(1) as usize {
+            Standing::Full
+        } else if n >= LEAST_BEFORE_EARLY_STOP && fastest > best_slowest * policy.early_stop_ratio {
+            Standing::OutOfTheRunning
+        } else if lane.spent_ms >= policy.budget_ms {
+            Standing::OverBudget
+        } else if n >= policy.min_samples as usize
+            && interval::relative_error(&lane.samples).is_some_and(|e| e <= policy.target_relative_error)
+        {
+            Standing::Precise
+        } else {
+            Standing::Running
+        };
+    }
+
+    /// The slowest sample of the choice with the least median.
+    fn slowest_of_best(&self) -> f64 {
+        let best = self.lanes.iter().min_by(|a, b| a.median.total_cmp(&b.median));
+        match best {
+            Some(lane) if !lane.samples.is_empty() => lane.samples.iter().copied().fold(0.0, f64::max),
+            _ => f64::INFINITY,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs a race over synthetic clocks: `time(choice, sample)` in milliseconds.
+    fn run(policy: TimingPolicy, choices: usize, time: impl Fn(usize, usize) -> f64) -> (Race, Vec<usize>) {
+        let mut race = Race::new(policy, choices);
+        let mut order = Vec::new();
+        while let Some(choice) = race.next() {
+            let ms = time(choice, race.samples(choice).len());
+            race.record(choice, ms, ms);
+            order.push(choice);
+            assert!(order.len() < 10_000, "the race does not end");
+        }
+        (race, order)
+    }
+
+    #[test]
+    fn choices_take_turns() {
+        let policy = TimingPolicy { max_samples: 3, target_relative_error: 0.0, ..TimingPolicy::default() };
+        let (race, order) = run(policy, 3, |_, _| 1.0);
+        assert_eq!(order, [0, 1, 2, 0, 1, 2, 0, 1, 2]);
+        assert_eq!(race.standing(2), Standing::Full);
+    }
+
+    #[test]
+    fn a_steady_choice_stops_as_soon_as_an_interval_exists() {
+        let (race, _) = run(TimingPolicy::default(), 1, |_, _| 1.0);
+        assert_eq!((race.samples(0).len(), race.standing(0)), (interval::LEAST_SAMPLES, Standing::Precise));
+    }
+
+    #[test]
+    fn a_noisy_choice_goes_on_to_the_maximum() {
+        let noisy = |_, i: usize| if i.is_multiple_of(2) { 1.0 } else { 1.5 };
+        let (race, _) = run(TimingPolicy { max_samples: 20, ..TimingPolicy::default() }, 1, noisy);
+        assert_eq!((race.samples(0).len(), race.standing(0)), (20, Standing::Full));
+    }
+
+    #[test]
+    fn a_slow_choice_stops_at_its_budget() {
+        let policy = TimingPolicy { budget_ms: 100.0, ..TimingPolicy::default() };
+        let (race, _) = run(policy, 1, |_, i| 40.0 + f64::from(u8::try_from(i).unwrap()));
+        assert_eq!((race.samples(0).len(), race.standing(0)), (3, Standing::OverBudget));
+    }
+
+    #[test]
+    fn one_hiccup_puts_nobody_out_of_the_running() {
+        let hiccup = |choice, i| if choice == 1 && i == 0 { 50.0 } else { 1.0 };
+        let (race, _) = run(TimingPolicy { budget_ms: 1e9, ..TimingPolicy::default() }, 2, hiccup);
+        assert!(race.samples(1).len() >= interval::LEAST_SAMPLES);
+        assert_ne!(race.standing(1), Standing::OutOfTheRunning);
+    }
+
+    #[test]
+    fn early_stopping_waits_for_the_slowest_sample_of_the_best() {
+        // The best choice jitters up to 1.2; 3 times that is 3.6, so 3.5 stays and 3.7 goes.
+        let time = |choice, i: usize| match choice {
+            0 => [1.0, 1.2][i % 2],
+            1 => 3.5,
+            _ => 3.7,
+        };
+        let (race, _) = run(TimingPolicy::default(), 3, time);
+        assert_ne!(race.standing(1), Standing::OutOfTheRunning);
+        assert_eq!((race.samples(2).len(), race.standing(2)), (2, Standing::OutOfTheRunning));
+    }
+
+    #[test]
+    fn an_infinite_ratio_never_stops_early() {
+        let policy = TimingPolicy { early_stop_ratio: f64::INFINITY, ..TimingPolicy::default() };
+        let (race, _) = run(policy, 2, |choice, _| if choice == 0 { 0.001 } else { 10.0 });
+        assert_eq!(race.standing(1), Standing::Precise);
+    }
+
+    #[test]
+    fn a_withdrawn_choice_keeps_no_samples() {
+        let mut race = Race::new(TimingPolicy::default(), 2);
+        race.record(0, 1.0, 1.0);
+        race.withdraw(0);
+        assert_eq!((race.next(), race.samples(0).len()), (Some(1), 0));
+        race.withdraw(1);
+        assert_eq!(race.next(), None);
+    }
+}

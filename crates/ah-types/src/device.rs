@@ -1,0 +1,155 @@
+//! Device identity: which machine a log was measured on and a heuristic is valid for.
+//!
+//! PyTorch's `shared_memory` and `device_capa` are the same on H100 and H200, so ours goes further.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The device that kernels ran on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Device {
+    /// The host's processor.
+    Cpu(Cpu),
+    /// An NVIDIA GPU.
+    Cuda(Cuda),
+}
+
+/// A processor, as the operating system describes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cpu {
+    /// The model's name, for example `AMD EPYC 7B13`.
+    pub model: String,
+    /// Logical processors that this process may use.
+    pub cores: u32,
+    /// Data and unified caches by level, in bytes: L1, L2, L3. Unknown levels are left out.
+    #[serde(default)]
+    pub caches: Vec<u64>,
+    /// Those that matter to kernels here, for example `avx2`, sorted.
+    #[serde(default)]
+    pub instruction_sets: Vec<String>,
+}
+
+/// An NVIDIA GPU, as driver and runtime describe it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cuda {
+    /// For example `NVIDIA H200`.
+    pub name: String,
+    /// Compute capability, major and minor.
+    pub capability: (u32, u32),
+    /// The number of multiprocessors.
+    pub multiprocessors: u32,
+    /// Shared memory that a block may opt into, bytes.
+    pub shared_memory: u64,
+    /// L2 cache, bytes.
+    pub l2: u64,
+    /// Device memory, bytes.
+    pub memory: u64,
+    /// Highest clock of the multiprocessors, kHz.
+    pub clock_khz: u64,
+    /// Highest clock of the memory, kHz.
+    pub memory_clock_khz: u64,
+    /// Driver version, for example `580.159` (or the CUDA version that it supports).
+    pub driver: String,
+    /// Versions of the libraries that were measured, for example `nvrtc 13.0 cublas 13.0`.
+    pub runtime: String,
+}
+
+impl Device {
+    /// The name of the model.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Cpu(c) => &c.model,
+            Self::Cuda(c) => &c.name,
+        }
+    }
+
+    /// PyTorch's `device_capa`; (0, 0) for a processor.
+    #[must_use]
+    pub fn capability(&self) -> (u32, u32) {
+        match self {
+            Self::Cpu(_) => (0, 0),
+            Self::Cuda(c) => c.capability,
+        }
+    }
+
+    /// PyTorch's `shared_memory`, bytes; 0 for a processor.
+    #[must_use]
+    pub fn shared_memory(&self) -> u64 {
+        match self {
+            Self::Cpu(_) => 0,
+            Self::Cuda(c) => c.shared_memory,
+        }
+    }
+
+    /// Whether a heuristic learned on `self` may be used on `other`: `Err` names what differs
+    /// and both values. Drivers, clocks and library versions may differ; what decides how
+    /// kernels compare may not.
+    ///
+    /// # Errors
+    /// The first difference, in words.
+    pub fn admits(&self, other: &Self) -> Result<(), DeviceMismatch> {
+        let differ = |what, learned: &dyn fmt::Display, here: &dyn fmt::Display| {
+            Err(DeviceMismatch { what, learned: learned.to_string(), here: here.to_string() })
+        };
+        match (self, other) {
+            (Self::Cpu(a), Self::Cpu(b)) => {
+                if a.model != b.model {
+                    return differ("processor", &a.model, &b.model);
+                }
+                if a.cores != b.cores {
+                    return differ("number of cores", &a.cores, &b.cores);
+                }
+                if a.instruction_sets != b.instruction_sets {
+                    return differ(
+                        "instruction sets",
+                        &a.instruction_sets.join(" "),
+                        &b.instruction_sets.join(" "),
+                    );
+                }
+                Ok(())
+            }
+            (Self::Cuda(a), Self::Cuda(b)) => {
+                if a.name != b.name {
+                    return differ("GPU", &a.name, &b.name);
+                }
+                if a.multiprocessors != b.multiprocessors {
+                    return differ("number of multiprocessors", &a.multiprocessors, &b.multiprocessors);
+                }
+                Ok(())
+            }
+            _ => differ("device", &self.name(), &other.name()),
+        }
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cpu(c) => write!(f, "{} ({} cores; {})", c.model, c.cores, c.instruction_sets.join(" ")),
+            Self::Cuda(c) => {
+                write!(
+                    f,
+                    "{} ({} multiprocessors, capability {}.{}, driver {})",
+                    c.name, c.multiprocessors, c.capability.0, c.capability.1, c.driver
+                )
+            }
+        }
+    }
+}
+
+/// A heuristic was learned on another device.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("learned on another {what}: {learned:?}, here {here:?}")]
+pub struct DeviceMismatch {
+    /// What differs.
+    pub what: &'static str,
+    /// Where it was learned.
+    pub learned: String,
+    /// Here.
+    pub here: String,
+}

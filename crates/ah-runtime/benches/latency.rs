@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use ah_runtime::ah_types::Scalar;
 use ah_runtime::multi_kernel::{Dimension, Watch};
-use ah_runtime::{AutoHeuristic, Environment, LoadedModel, Mode, MultiKernel};
+use ah_runtime::{AutoHeuristic, Environment, LoadedModel, MultiKernel, Role};
 use ah_types::Optimization;
 use criterion::{Criterion, criterion_group, criterion_main};
 
@@ -80,7 +80,7 @@ fn consulting() -> AutoHeuristic {
     AutoHeuristic::builder("mixed_mm")
         .choices(model.choices.clone())
         .optimization(&optimization)
-        .mode(Mode::Consult)
+        .role(Role::Consult)
         .environment(Environment::default())
         .device(ah_measure::this_cpu())
         .heuristic(LoadedModel::from(model))
@@ -103,7 +103,7 @@ fn model_file(c: &mut Criterion) {
         });
     }
     group.bench_function("not enabled", |b| {
-        let off = AutoHeuristic::builder("x").choices(["a"]).numerical("m").mode(Mode::Off).build();
+        let off = AutoHeuristic::builder("x").choices(["a"]).numerical("m").role(Role::Off).build();
         let off = off.expect("a decision point");
         b.iter(|| off.choose(&[black_box(1).into()]).index);
     });

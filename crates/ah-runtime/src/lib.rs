@@ -1,7 +1,7 @@
-//! The side of a program that runs: it consults learned heuristics where it has to choose.
+//! Asks learned heuristics which kernel to run, in nanoseconds and without allocating.
 //!
-//! A *decision point* is an [`AutoHeuristic`]: its choices by name, the fallback, and the features
-//! of a context. It is made once and asked on every call, in nanoseconds and without allocating:
+//! A *decision point* is an [`AutoHeuristic`]: named choices, a fallback, and the features of a context. A program
+//! makes it once and asks it on every call:
 //!
 //! ```no_run
 //! use ah_runtime::AutoHeuristic;
@@ -9,7 +9,7 @@
 //! fn pad(_: &[f32]) {}
 //! fn as_it_is(_: &[f32]) {}
 //! # fn main() -> Result<(), ah_runtime::SetupError> {
-//! // Once. A generated crate with its feature `runtime` needs one line: `simple_heuristic::register();`
+//! // Once. For a generated crate with its feature `runtime`: `simple_heuristic::register();`
 //! let pad_mm = AutoHeuristic::builder("pad_mm")
 //!     .choices(["orig", "pad"])
 //!     .fallback("orig")
@@ -33,69 +33,36 @@
 //! # }
 //! ```
 //!
-//! A program that has its kernels at hand lets [`MultiKernel`] run the fastest one: it measures on
-//! the first call for a shape, remembers the pick under [guards](multi_kernel::Guard), on disk too,
-//! and leaves to a learned heuristic whatever that is sure of.
+//! Where to begin:
 //!
-//! The way of the data:
+//! | to | use |
+//! | --- | --- |
+//! | ask a heuristic | [`AutoHeuristic::choose`], as above |
+//! | give it a heuristic | a generated crate's `register()`, [`Builder::model`], or a folder in `AUTOHEURISTIC_PATH` |
+//! | run the fastest kernel, measured on first use | [`MultiKernel`] |
+//! | collect timings while the program runs | [`Role::Collect`] with [`AutoHeuristic::choose_or_collect`] |
+//! | autotune among a few choices | [`AutoHeuristic::top_k`] |
+//! | see why | [`Answer::fallback`], [`AutoHeuristic::explain`], and the `log` crate for warnings and events |
+//! | configure without recompiling | the [`Environment`] |
 //!
-//! 1. A [`Heuristic`] is a generated crate or a [`LoadedModel`]; [`registry`] says where they are found
-//!    and which comes first.
-//! 2. An [`AutoHeuristic`] binds the heuristics of its optimization to its own features and choices
-//!    (`binding`): names are compared once, decisions work with positions.
-//! 3. [`AutoHeuristic::choose`] checks its precondition and asks the first heuristic whose device
-//!    guard and domain hold. The [`Answer`] is a choice, or the fallback with its [`Reason`];
-//!    [`AutoHeuristic::top_k`] says what to autotune among instead.
-//! 4. [The environment](Environment) can make it collect: [`AutoHeuristic::choose_or_collect`] then measures
-//!    every choice, [`AutoHeuristic::record_timings`] takes what the program's own autotuner measured, and
-//!    both append to the log that `ah-train` learns from.
-//! 5. [`MultiKernel::run`] asks the same decision point first, then its own picks, and measures what
-//!    neither knows; that too can be appended to the log.
+//! Inside, from the bottom up: `heuristics` (the trait, and model files compiled to closures), `find` (registered
+//! heuristics and model folders), `decide` (decision points), [`multi_kernel`].
 //!
-//! Warnings and events go to the `log` crate: a program sees them with any logger.
-//!
-//! Any thread may ask at any time. What readers see, the picks of a [`MultiKernel`] and the bindings of
-//! an [`AutoHeuristic`], is a whole value behind an [`arc_swap::ArcSwap`]: a change makes a new one
-//! beside it, under a lock, so nobody sees half of it and no change is lost. Who measures, of those that
-//! miss together, is claimed without a lock (`multi_kernel::claims`). Loom tries the orders of two threads on
-//! all of this (`multi_kernel::loom_tests`): `RUSTFLAGS="--cfg loom" cargo test --release -p ah-runtime --lib loom`.
-//! It cannot look into `arc_swap`; in its place stands an atomic number with the same promises (`sync`).
-//! The unit tests run under Miri too
-//! (`cargo +nightly miri test -p ah-runtime --lib`, `MIRIFLAGS=-Zmiri-disable-isolation`, `PROPTEST_CASES=4`).
-//!
-//! Nothing here panics on what comes from files, the environment or a context.
+//! Any thread may ask at any time. Readers see whole values behind an [`arc_swap::ArcSwap`]; a writer replaces the
+//! value under a lock. Loom tests the orders of threads (`multi_kernel/loom_tests.rs`); `docs/running.md` has the
+//! proofs and the costs. Nothing here panics on files, the environment, or a context.
 #![forbid(unsafe_code)]
 
-mod answer;
-mod auto_heuristic;
-mod binding;
-mod builder;
-mod compiled;
-mod env;
-mod heuristic;
-mod loaded_model;
-mod model_folders;
+mod decide;
+mod environment;
+mod find;
+mod heuristics;
 pub mod multi_kernel;
-mod recorder;
-pub mod registry;
 mod sync;
 
-use std::sync::OnceLock;
-
 pub use ah_types;
-pub use answer::{Answer, Reason};
-pub use auto_heuristic::{AutoHeuristic, Mode, TopK};
-pub use binding::Unfit;
-pub use builder::{Builder, SetupError};
-pub use env::Environment;
-pub use heuristic::{DeviceGuard, Heuristic, Unsure};
-pub use loaded_model::LoadedModel;
+pub use decide::{Answer, AutoHeuristic, Builder, Reason, RecordError, Role, SetupError, TopK};
+pub use environment::Environment;
+pub use find::{register, registered, reload_models};
+pub use heuristics::{DeviceGuard, Heuristic, LoadedModel, Unsure};
 pub use multi_kernel::{MultiKernel, source_hash};
-pub use recorder::RecordError;
-pub use registry::register;
-
-/// This processor, detected once.
-pub(crate) fn this_cpu() -> &'static ah_types::Device {
-    static CPU: OnceLock<ah_types::Device> = OnceLock::new();
-    CPU.get_or_init(ah_measure::this_cpu)
-}

@@ -1,5 +1,5 @@
-//! What threads share is made of: the types of the standard library and of `arc_swap`, and, where loom
-//! tries every order of their steps (`--cfg loom`), loom's.
+//! The types behind all state that threads share: those of the standard library and `arc_swap`, or loom's under
+//! `--cfg loom`, where loom explores the orders of the threads' steps.
 
 #[cfg(not(loom))]
 mod types {
@@ -7,7 +7,7 @@ mod types {
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
     pub(crate) use std::sync::{Mutex, MutexGuard, RwLock};
 
-    /// What [`ArcSwap::load`] returns.
+    /// The return type of [`ArcSwap::load`].
     pub(crate) type Loaded<T> = arc_swap::Guard<std::sync::Arc<T>>;
 }
 
@@ -21,15 +21,14 @@ mod types {
 
     pub(crate) type Loaded<T> = Arc<T>;
 
-    /// An `arc_swap::ArcSwap` as far as its users can tell: loom cannot look into another crate's atomics.
-    /// It keeps every value it ever had; which is the current one is an atomic number, so readers see what
-    /// was written before it and no lock orders more than that.
+    /// Stands in for `arc_swap::ArcSwap`, because loom does not see another crate's atomics. It keeps all values; an
+    /// atomic index selects the current one. Its acquire and release order exactly what `ArcSwap` promises; a
+    /// lock would order more.
     pub(crate) struct ArcSwap<T> {
         values: std::sync::Mutex<Vec<Arc<T>>>,
         current: AtomicUsize,
-        /// Loom looks for other orders between an access and the last one before it only: a load of the
-        /// writer's own hides the reader's before that. Each access changes this, relaxed, so that it orders
-        /// nothing in the memory, but no order of accesses is passed over.
+        /// Loom reorders an access only with the last access before it, so a writer's own load would hide an
+        /// earlier reader. Every access therefore changes this counter. Relaxed, so that it adds no ordering.
         turn: AtomicUsize,
     }
 

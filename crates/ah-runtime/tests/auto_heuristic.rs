@@ -4,7 +4,8 @@ mod common;
 
 use ah_runtime::ah_types::device::Cuda;
 use ah_runtime::{
-    AutoHeuristic, Builder, Environment, LoadedModel, Mode, Reason, SetupError, Unsure, registry,
+    AutoHeuristic, Builder, Environment, LoadedModel, Reason, Role, SetupError, Unsure, registered,
+    reload_models,
 };
 use ah_types::{Context, Device, Outcome, Scalar, log};
 use common::pad_mm;
@@ -163,7 +164,7 @@ fn top_k_ranks_and_always_includes() {
 fn collecting_appends_a_log_that_training_reads_and_takes_the_fallback() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("logs/pad_mm.txt");
-    let auto = builder().mode(Mode::Collect).log(&path).build().unwrap();
+    let auto = builder().role(Role::Collect).log(&path).build().unwrap();
     let mut asked = Vec::new();
     let answer = auto.choose_or_collect(&values("float32", 101.0, 64.0), |choice| {
         asked.push(choice.to_owned());
@@ -203,7 +204,7 @@ fn collecting_appends_a_log_that_training_reads_and_takes_the_fallback() {
     );
     // Without collecting nothing is recorded.
     let path = folder.path().join("none.txt");
-    let auto = builder().mode(Mode::Consult).log(&path).build().unwrap();
+    let auto = builder().role(Role::Consult).log(&path).build().unwrap();
     assert!(!auto.record_timings(&values("float32", 5.0, 64.0), [("pad", measured())]).unwrap());
     assert!(!path.exists());
 }
@@ -243,13 +244,13 @@ fn models_in_a_folder_are_swapped_while_the_program_runs() {
     let path = folder.path().join("model.json");
     let model = pad_mm("First", None);
     model.write(&path).unwrap();
-    registry::reload();
+    reload_models();
     assert_eq!((answer().choice, answer().fallback), ("pad", None));
 
     // The threshold moves from 100 to 500: k = 101 goes the other way.
     let second = model.to_json().replace("100.0", "500.0").replace("First", "Second, and longer");
     std::fs::write(&path, &second).unwrap();
-    registry::reload();
+    reload_models();
     assert_eq!((answer().choice, answer().fallback), ("orig", None));
     assert!(auto.explain().contains("Second, and longer serves"), "{}", auto.explain());
 
@@ -257,11 +258,11 @@ fn models_in_a_folder_are_swapped_while_the_program_runs() {
     for broken in ["{", "", &second[..second.len() / 2], &second.replace("\"version\": 1", "\"version\": 9")]
     {
         std::fs::write(&path, broken).unwrap();
-        registry::reload();
+        reload_models();
         assert_eq!((answer().choice, answer().fallback), ("orig", None), "{broken}");
     }
     std::fs::remove_file(&path).unwrap();
-    registry::reload();
+    reload_models();
     assert_eq!(answer().fallback, Some(Reason::NoHeuristic));
 
     // Without being asked to look.
@@ -295,7 +296,7 @@ fn registering_serves_decision_points_that_exist_already() {
     // Again, under the same name: it takes the place.
     model.choices = vec!["a".to_owned(), "b".to_owned(), "c".to_owned()];
     ah_runtime::register(LoadedModel::from(model));
-    assert_eq!(registry::registered("registered_late").len(), 1);
+    assert_eq!(registered("registered_late").len(), 1);
     assert_eq!(auto.choose(&values).fallback, Some(Reason::Guard));
     assert_eq!(build("other").choose(&values).fallback, Some(Reason::NoHeuristic));
 }
@@ -326,7 +327,7 @@ fn threads_decide_while_models_are_swapped() {
         let threads: Vec<_> = (0..8).map(|_| scope.spawn(decide)).collect();
         for swap in 0..40 {
             ah_types::artefact::write_atomic(&path, texts[swap % 2].as_bytes()).unwrap();
-            registry::reload();
+            reload_models();
             std::thread::sleep(std::time::Duration::from_millis(2));
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);

@@ -13,7 +13,7 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use ah_runtime::multi_kernel::{Dimension, POLICY};
-use ah_runtime::{AutoHeuristic, Environment, Mode, MultiKernel};
+use ah_runtime::{AutoHeuristic, Environment, MultiKernel, Role};
 use ah_types::log::LogWriter;
 use ah_types::{Outcome, log};
 
@@ -79,7 +79,7 @@ fn collecting(folder: &Path) -> AutoHeuristic {
         .choices(KERNELS.map(|(name, _)| name))
         .numerical("n")
         .environment(Environment::default())
-        .mode(Mode::Collect)
+        .role(Role::Collect)
         .log(folder.join("auto_heuristic.txt"))
         .build()
         .unwrap()

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use ah_collect::backend::{self, Backend};
 use ah_collect::judge;
-use ah_runtime::{AutoHeuristic, Mode};
+use ah_runtime::{AutoHeuristic, Role};
 
 const USAGE: &str = "consult --backend auto|cpu|cuda --num-samples N --seed N";
 
@@ -47,7 +47,7 @@ fn run(mut args: impl Iterator<Item = String>) -> Result<(), Box<dyn Error>> {
         .choices(runner.choices())
         .optimization(&optimization)
         .device(runner.device())
-        .mode(Mode::Consult)
+        .role(Role::Consult)
         .build()?;
 
     let inputs = judge::fresh(&*runner, seed, samples)?;

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use ah_runtime::ah_types::device::Cuda;
 use ah_runtime::ah_types::{Device, Optimization, Scalar};
-use ah_runtime::{AutoHeuristic, LoadedModel, Mode};
+use ah_runtime::{AutoHeuristic, LoadedModel, Role};
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let path = std::env::args().nth(1).ok_or("usage: latency MODEL")?;
@@ -85,7 +85,7 @@ fn judge<const N: usize>(
     let optimization = Optimization::built_in(&name)?;
     let point = || {
         let builder = AutoHeuristic::builder(&name).choices(choices.clone());
-        builder.optimization(&optimization).device(device.clone()).mode(Mode::Consult)
+        builder.optimization(&optimization).device(device.clone()).role(Role::Consult)
     };
     let generated = point().heuristic(heuristic::Heuristic).build()?;
     let by_file = point().heuristic(loaded).build()?;

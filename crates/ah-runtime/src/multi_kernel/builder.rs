@@ -1,6 +1,6 @@
 //! Setting up a MultiKernel.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,23 +10,21 @@ use ah_types::{FeatureKind, Scalar};
 
 use super::claims::Claims;
 use super::event::Events;
+use super::kernels::MultiKernel;
 use super::measure::POLICY;
-use super::picker::{Eligible, Picker, Shared, Timer};
-use super::shape_key::Dimension;
-use super::store::{self, Identity};
-use super::table::Table;
+use super::picker::{Eligibility, Picker, SharedFile, Timer};
+use super::picks::{self, Dimension, KernelSet, KeyMap, Pick, PicksError, Table};
 use super::watch::{Watch, Watcher};
-use super::{MultiKernel, PicksError};
-use crate::registry;
+use crate::decide::{Builder as DecisionBuilder, SetupError};
+use crate::find;
 use crate::sync::{ArcSwap, AtomicBool, Mutex};
-use crate::{Builder as DecisionBuilder, SetupError};
 
 /// Sets up a [`MultiKernel`]; see [`MultiKernel::builder`].
 #[must_use = "a builder does nothing until `build`"]
 pub struct Builder<F> {
     decision: DecisionBuilder,
     kernels: Vec<(String, String, F)>,
-    eligible: Vec<(String, Eligible)>,
+    eligible: Vec<(String, Eligibility)>,
     dimensions: Vec<(String, Dimension)>,
     max_picks: usize,
     policy: TimingPolicy,
@@ -50,8 +48,8 @@ pub enum MultiKernelError {
     /// The decision point is malformed: kernels without distinct names, an unknown fallback, …
     #[error(transparent)]
     Setup(#[from] SetupError),
-    /// Something is said of a kernel that does not exist.
-    #[error("{name}: the kernel {kernel:?} is none of {}", known.join(", "))]
+    /// A setting names a kernel that does not exist.
+    #[error("{name}: no kernel {kernel:?}; expected one of {}", known.join(", "))]
     UnknownKernel {
         /// The MultiKernel.
         name: String,
@@ -60,7 +58,7 @@ pub enum MultiKernelError {
         /// The names that exist.
         known: Vec<String>,
     },
-    /// Something is said of a feature that does not exist or is categorical.
+    /// A dimension names a feature that does not exist or is categorical.
     #[error("{name}: {feature:?} is not a numerical feature")]
     UnknownDimension {
         /// The MultiKernel.
@@ -70,7 +68,7 @@ pub enum MultiKernelError {
     },
     /// The fallback must support every input.
     #[error(
-        "{name}: the fallback {fallback:?} has an eligibility check; make a kernel that supports every input the fallback"
+        "{name}: the fallback {fallback:?} has an eligibility check; choose a fallback that supports every input"
     )]
     FallbackNotAlways {
         /// The MultiKernel.
@@ -80,9 +78,12 @@ pub enum MultiKernelError {
     },
 }
 
-impl<F> Builder<F> {
-    pub(super) fn new(decision: DecisionBuilder) -> Self {
-        Self {
+impl<F> MultiKernel<F> {
+    /// Begins the set-up. `decision` has the name and the features and, optionally, the fallback (default: the first
+    /// kernel), the device and heuristics. Its choices are the kernels. Its precondition limits the heuristics only:
+    /// outside it the kernels are measured.
+    pub fn builder(decision: DecisionBuilder) -> Builder<F> {
+        Builder {
             decision,
             kernels: Vec::new(),
             eligible: Vec::new(),
@@ -102,16 +103,18 @@ impl<F> Builder<F> {
             appends_to_log: None,
         }
     }
+}
 
-    /// One more kernel. What is remembered of it counts as long as its version is the same: give
-    /// the [hash of its source](crate::source_hash), or a number that you raise.
+impl<F> Builder<F> {
+    /// Adds a kernel. Remembered picks count as long as all versions are the same; use the
+    /// [hash of its source](crate::source_hash), or a number that you increase.
     #[allow(clippy::needless_pass_by_value)] // `.kernel("orig", 1, orig)` reads better than with `&1`.
     pub fn kernel(mut self, name: &str, version: impl ToString, function: F) -> Self {
         self.kernels.push((name.to_owned(), version.to_string(), function));
         self
     }
 
-    /// The kernel runs only where this holds of the features' values. It is asked before every run.
+    /// Restricts a kernel to inputs for whose values `supports` returns true. It is called before every run.
     pub fn eligible(
         mut self,
         kernel: &str,
@@ -121,41 +124,38 @@ impl<F> Builder<F> {
         self
     }
 
-    /// How a numerical feature is keyed. Without this call: [`Dimension::automatic`].
+    /// Sets how a numerical feature is keyed. Default: [`Dimension::automatic`].
     pub fn dimension(mut self, feature: &str, dimension: Dimension) -> Self {
         self.dimensions.push((feature.to_owned(), dimension));
         self
     }
 
-    /// Picks that are remembered at most (128 without this call); beyond, the heuristic or the
-    /// fallback decides.
+    /// Limits the remembered picks. Default: 128. Beyond the limit the heuristic or the fallback decides.
     pub fn max_picks(mut self, picks: usize) -> Self {
         self.max_picks = picks;
         self
     }
 
-    /// How the kernels are measured. Without this call: [`POLICY`]. Caches are as the program leaves
-    /// them, so `cold` has no effect.
+    /// Sets the timing policy. Default: [`POLICY`]. `cold` has no effect: caches stay as the program leaves them.
     pub fn policy(mut self, policy: TimingPolicy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// How a run is timed, in milliseconds; it must call what it is given exactly once. On a GPU:
-    /// record an event before and after on the stream, and wait for the second. Without this call:
-    /// the monotonic clock.
+    /// Sets the timer. It must call its argument exactly once and return milliseconds. On a GPU: record an event on
+    /// the stream before and after, and wait for the second. Default: the monotonic clock.
     pub fn timer(mut self, timer: impl Fn(&mut dyn FnMut()) -> f64 + Send + Sync + 'static) -> Self {
         self.timer = Box::new(timer);
         self
     }
 
-    /// Times one call in so many, and measures a pick again that has become slow.
+    /// Times a sample of the calls, and measures a pick again when it has become slow.
     pub fn watch(mut self, watch: Watch) -> Self {
         self.watch = Some(watch);
         self
     }
 
-    /// Picks are not stored on disk.
+    /// Turns the picks on disk off.
     pub fn no_cache(mut self) -> Self {
         self.caches = false;
         self
@@ -167,38 +167,36 @@ impl<F> Builder<F> {
         self
     }
 
-    /// Takes picks from a recording and never measures; where nothing was recorded, the heuristic or
-    /// the fallback decides. A recording of other kernels, versions or another device is ignored
-    /// with a warning.
+    /// Takes picks from a recording and never measures. Without a recorded pick the heuristic or the fallback
+    /// decides. A recording of other kernels, versions or another device is ignored with a warning.
     pub fn lookup(mut self, path: impl AsRef<Path>) -> Self {
         self.lookup = Some(Lookup::File(path.as_ref().to_owned()));
         self
     }
 
-    /// As [`lookup`](Self::lookup), from the text of a recording: `include_str!("softmax.json")`.
+    /// Like [`lookup`](Self::lookup), with the text of a recording: `include_str!("softmax.json")`.
     pub fn lookup_text(mut self, text: &str) -> Self {
         self.lookup = Some(Lookup::Text(text.to_owned()));
         self
     }
 
-    /// Appends a line to this CSV file for everything that is measured.
+    /// Appends a line to this CSV file for each measurement.
     pub fn metrics(mut self, path: impl AsRef<Path>) -> Self {
         self.metrics = Some(path.as_ref().to_owned());
         self
     }
 
-    /// Whether what is measured is appended to the decision point's log, so that the next
-    /// heuristic knows it. Without this call: where `AUTOHEURISTIC_COLLECT` lists its name.
+    /// Sets whether measurements are appended to the decision point's log, for the next heuristic. Default: only if
+    /// `AUTOHEURISTIC_COLLECT` lists its name.
     pub fn append_to_log(mut self, append: bool) -> Self {
         self.appends_to_log = Some(append);
         self
     }
 
-    /// Checks everything and reads what is remembered on disk.
+    /// Checks everything and reads the picks on disk.
     ///
     /// # Errors
-    /// [`MultiKernelError`] says what does not fit. A cache or recording that cannot be used is
-    /// no error but a warning.
+    /// [`MultiKernelError`] names what does not fit. An unusable cache or recording is only a warning.
     pub fn build(self) -> Result<MultiKernel<F>, MultiKernelError> {
         let environment = self.decision.environment_or_current();
         let names: Vec<String> = self.kernels.iter().map(|(name, ..)| name.clone()).collect();
@@ -206,7 +204,7 @@ impl<F> Builder<F> {
         let name = decision.name().to_owned();
         let schema = decision.features().base().clone();
 
-        let mut eligible: Vec<Option<Eligible>> = names.iter().map(|_| None).collect();
+        let mut eligible: Vec<Option<Eligibility>> = names.iter().map(|_| None).collect();
         for (kernel, supports) in self.eligible {
             match names.iter().position(|n| *n == kernel) {
                 None => return Err(MultiKernelError::UnknownKernel { name, kernel, known: names }),
@@ -235,7 +233,7 @@ impl<F> Builder<F> {
             }
             exists
         });
-        let identity = Identity {
+        let kernel_set = KernelSet {
             name: name.clone(),
             device: decision.device().clone(),
             kernels: self.kernels.iter().map(|(name, version, _)| (name.clone(), version.clone())).collect(),
@@ -245,16 +243,16 @@ impl<F> Builder<F> {
         let mut shared = Vec::new();
         if lookup.is_none() {
             if self.caches && !environment.no_cache {
-                let path = environment.picks_folder(decision.device()).join(identity.file_name());
+                let path = environment.picks_folder(decision.device()).join(kernel_set.file_name());
                 let limit = Some(environment.cache_limit);
-                shared.push(Shared { path, stamp: Mutex::default(), limit });
+                shared.push(SharedFile { path, stamp: Mutex::default(), limit });
             }
             if let Some(path) = self.record.or_else(|| environment.record_file(&name)) {
-                shared.push(Shared { path, stamp: Mutex::default(), limit: None });
+                shared.push(SharedFile { path, stamp: Mutex::default(), limit: None });
             }
         }
         let mut table = Table::new(&schema, Arc::from(dimensions));
-        table.generation = registry::generation();
+        table.generation = find::generation();
         table.consults = decision.has_heuristics();
         let picker = Picker {
             eligible,
@@ -268,42 +266,41 @@ impl<F> Builder<F> {
             forced,
             watcher: self.watch.map(Watcher::new),
             max_picks: self.max_picks,
-            limit_told: AtomicBool::new(false),
+            limit_reported: AtomicBool::new(false),
             given_up: Mutex::new(HashSet::new()),
-            slow: Mutex::new(HashMap::new()),
+            slow: Mutex::new(KeyMap::default()),
             metrics: self.metrics.or_else(|| environment.metrics_file(&name)),
             appends_to_log: self.appends_to_log.unwrap_or_else(|| decision.collects()),
             shared,
-            identity,
+            kernels: kernel_set,
             decision,
         };
         for shared in &picker.shared {
             picker.read_shared(shared);
             if shared.limit.is_some() {
                 *shared.stamp.lock().unwrap_or_else(std::sync::PoisonError::into_inner) =
-                    store::touch(&shared.path);
+                    picks::touch(&shared.path);
             }
         }
         if let Some(lookup) = lookup {
-            match recorded(&lookup, &picker.identity) {
+            match recorded(&lookup, &picker.kernels) {
                 Ok(picks) => {
                     picker.add(picks);
                 }
-                Err(error) => log::warn!("{name}: {error}; the fallback runs where no heuristic decides"),
+                Err(error) => log::warn!("{name}: {error}; the fallback runs unless a heuristic decides"),
             }
         }
         Ok(MultiKernel { functions: self.kernels.into_iter().map(|(.., f)| f).collect(), picker })
     }
 }
 
-fn recorded(lookup: &Lookup, identity: &Identity) -> Result<Vec<super::table::Pick>, PicksError> {
+fn recorded(lookup: &Lookup, kernels: &KernelSet) -> Result<Vec<Pick>, PicksError> {
     let (path, text) = match lookup {
         Lookup::File(path) => {
-            let missing =
-                || PicksError::Invalid { path: path.clone(), reason: "there is no such file".to_owned() };
-            return Ok(store::read(path, identity)?.ok_or_else(missing)?.0);
+            let missing = || PicksError::Invalid { path: path.clone(), reason: "no such file".to_owned() };
+            return Ok(picks::read(path, kernels)?.ok_or_else(missing)?.0);
         }
         Lookup::Text(text) => (PathBuf::from("(the program's own recording)"), text),
     };
-    identity.parse(text).map_err(|reason| PicksError::Invalid { path, reason })
+    kernels.parse(text).map_err(|reason| PicksError::Invalid { path, reason })
 }

@@ -1,15 +1,15 @@
-//! Who measures: of all threads that miss the same key at once, one; the others take the fallback
-//! meanwhile, so nobody waits and nothing is measured twice.
+//! Claims: of all threads that miss the same key, one measures. The others run the fallback meanwhile, so no thread
+//! waits and nothing is measured twice.
 //!
-//! Lock-free: a fixed number of places, a key's place is fixed by the key, taking it is one
-//! compare-and-swap. Two keys of one place exclude each other; the later one is measured at a later call.
+//! Lock-free: the key selects one of a fixed number of places, and one compare-and-swap claims it. Two keys with
+//! the same place exclude each other; the later one is measured at a later call.
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// More than the threads that measure at once on any machine where that makes sense.
+/// More places than threads that can sensibly measure at once.
 const PLACES: usize = if cfg!(loom) { 2 } else { 64 };
 
-/// No key is claimed here. Keys are made odd, so none is 0.
+/// Marks a free place. Stored keys are odd, so none is 0.
 const FREE: u64 = 0;
 
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(super) struct Claims {
     places: [AtomicU64; PLACES],
 }
 
-/// The right to measure; given back when dropped, also by a panic of a kernel.
+/// The right to measure. Dropping it frees the place, also when a kernel panics.
 #[derive(Debug)]
 pub(super) struct Claim<'a> {
     place: &'a AtomicU64,
@@ -28,13 +28,13 @@ impl Claims {
         Self { places: std::array::from_fn(|_| AtomicU64::new(FREE)) }
     }
 
-    /// The claim on this key, unless another thread holds it or one that shares its place.
+    /// Claims this key, unless another thread holds it or a key with the same place.
     pub(super) fn claim(&self, key: u64) -> Option<Claim<'_>> {
         #[allow(clippy::cast_possible_truncation)]
         let place = &self.places[(key >> 7) as usize % PLACES];
-        // Acquire: what the last holder remembered before it gave the claim back is seen.
+        // Acquire: makes visible what the last holder remembered before it released the claim.
         let taken = place.compare_exchange(FREE, key | 1, Ordering::Acquire, Ordering::Relaxed);
-        // Made only here: a claim that was never held would, dropped, give back another thread's.
+        // Made only if taken: dropping a `Claim` that was never held would free another thread's place.
         taken.is_ok().then(|| Claim { place })
     }
 }
@@ -80,9 +80,8 @@ mod loom_tests {
     use loom::sync::atomic::AtomicU32;
     use loom::thread;
 
-    /// Threads miss one key: each either measures alone and sees what the holder before it
-    /// remembered, or goes on. The count is read and written in two steps without any ordering of
-    /// its own, so it comes out right only if the claim orders them.
+    /// Two threads miss one key: each either measures alone and sees what the last holder remembered, or goes on.
+    /// The count is read and written in two relaxed steps, so only the claim can order them.
     #[test]
     fn never_two_at_once_and_the_next_sees_what_the_last_remembered() {
         loom::model(|| {
@@ -100,7 +99,7 @@ mod loom_tests {
                 })
                 .collect();
             let measured: u32 = threads.into_iter().map(|t| t.join().unwrap()).sum();
-            assert!(measured >= 1, "somebody measures");
+            assert!(measured >= 1, "one thread measures");
             assert!(shared.0.claim(9).is_some(), "the claim came back");
             assert_eq!(shared.1.load(Ordering::Relaxed), measured);
         });

@@ -1,4 +1,4 @@
-//! What happened at a MultiKernel and why: the story that `explain` tells and the log gets.
+//! Events of a MultiKernel and their reasons, for `explain` and the `log` crate.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -7,13 +7,13 @@ use std::sync::{Mutex, PoisonError};
 /// Why no remembered pick served a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Miss {
-    /// Nothing was remembered yet.
+    /// Nothing is remembered yet.
     First,
-    /// The nearest pick does not hold: a guard is broken.
+    /// A guard of the nearest pick does not hold.
     Guard {
         /// The guard, for example `512 < n <= 1024`.
         guard: String,
-        /// The value that breaks it.
+        /// The value for which it fails.
         found: String,
     },
     /// The remembered kernel does not support this input.
@@ -21,14 +21,14 @@ pub enum Miss {
         /// Its name.
         kernel: String,
     },
-    /// Watching saw the remembered kernel take longer than promised.
+    /// Watched calls of the remembered kernel took longer than promised.
     Slower {
         /// Its name.
         kernel: String,
         /// Milliseconds.
         promised_ms: f64,
         /// Milliseconds, the median of the watched calls.
-        seen_ms: f64,
+        watched_ms: f64,
     },
 }
 
@@ -36,17 +36,17 @@ impl fmt::Display for Miss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::First => f.write_str("nothing is remembered yet"),
-            Self::Guard { guard, found } => write!(f, "the guard {guard} is broken by {found}"),
+            Self::Guard { guard, found } => write!(f, "the guard {guard} fails for {found}"),
             Self::NotEligible { kernel } => write!(f, "{kernel} does not support this input"),
-            Self::Slower { kernel, promised_ms, seen_ms } => {
-                let (promised, seen) = (Milliseconds(*promised_ms), Milliseconds(*seen_ms));
-                write!(f, "{kernel} was promised to take {promised} and takes {seen}")
+            Self::Slower { kernel, promised_ms, watched_ms } => {
+                let (promised, watched) = (Milliseconds(*promised_ms), Milliseconds(*watched_ms));
+                write!(f, "{kernel} takes {watched} instead of {promised}")
             }
         }
     }
 }
 
-/// Something that happened off the hot path.
+/// An event off the hot path.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// The kernels were measured.
@@ -55,21 +55,21 @@ pub enum Event {
         miss: Miss,
         /// For which context.
         context: String,
-        /// The kernel that won, and its milliseconds; `None` where all failed.
+        /// The kernel that won, and its milliseconds; `None` if all failed.
         winner: Option<(String, f64)>,
     },
-    /// A dimension got a second value and is dynamic from now on.
+    /// A dimension got its second value and is dynamic from now on.
     Dynamic {
         /// The feature.
         feature: String,
         /// Its first value.
         first: f64,
-        /// Its second one.
+        /// Its second value.
         second: f64,
     },
-    /// Another process had measured it meanwhile.
+    /// Another process has measured this key.
     Found {
-        /// Why this one looked.
+        /// Why this process looked.
         miss: Miss,
         /// For which context.
         context: String,
@@ -83,14 +83,14 @@ pub enum Event {
         /// For which context.
         context: String,
     },
-    /// Nothing more is measured: as many picks as allowed are remembered.
+    /// The limit of remembered picks is reached; nothing more is measured.
     Limit {
-        /// How many.
+        /// The number of picks.
         picks: usize,
         /// Why this call would have been measured.
         miss: Miss,
     },
-    /// Nothing is measured in a program that only looks up what was recorded.
+    /// The recording has no pick, and a program that looks up measures nothing.
     NotRecorded {
         /// Why this call would have been measured.
         miss: Miss,
@@ -104,33 +104,33 @@ impl fmt::Display for Event {
         match self {
             Self::Measured { miss, context, winner: Some((kernel, ms)) } => {
                 let ms = Milliseconds(*ms);
-                write!(f, "measured [{context}], because {miss}: {kernel} wins with {ms}")
+                write!(f, "measured [{context}] because {miss}: {kernel} wins with {ms}")
             }
             Self::Measured { miss, context, winner: None } => {
-                write!(f, "measured [{context}], because {miss}: every kernel failed")
+                write!(f, "measured [{context}] because {miss}: every kernel failed")
             }
             Self::Dynamic { feature, first, second } => {
                 write!(f, "{feature} is dynamic from now on: it was {first} and is {second}")
             }
             Self::Found { miss, context } => {
-                write!(f, "found the pick for [{context}] in the cache, where another process put it; {miss}")
+                write!(f, "found the pick for [{context}] in the cache, written by another process; {miss}")
             }
             Self::Failed { kernel, reason, context } => {
                 write!(f, "{kernel} failed for [{context}]: {reason}")
             }
             Self::Limit { picks, miss } => write!(
                 f,
-                "{picks} picks are remembered and no more are measured; raise `max_picks`, make a dimension \
+                "{picks} picks are remembered, so no more are measured: raise `max_picks`, make a dimension \
                  dynamic, or learn a heuristic from the log; {miss}"
             ),
             Self::NotRecorded { miss, context } => {
-                write!(f, "nothing was recorded for [{context}], so the fallback runs; {miss}")
+                write!(f, "the recording has no pick for [{context}], so the fallback runs; {miss}")
             }
         }
     }
 }
 
-/// A time with four digits, for people.
+/// A time with four significant digits, for people.
 pub(super) struct Milliseconds(pub(super) f64);
 
 impl fmt::Display for Milliseconds {

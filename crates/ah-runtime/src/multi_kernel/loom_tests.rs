@@ -1,7 +1,7 @@
-//! Every order of the steps of two threads, by loom, on the code that programs run.
+//! Loom explores the orders of two threads' steps, on the code that programs run.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test --release -p ah-runtime --lib loom` (a target folder of its own
-//! spares building everything anew: `CARGO_TARGET_DIR=target/loom`).
+//! `RUSTFLAGS="--cfg loom" cargo test --release -p ah-runtime --lib loom`. With `CARGO_TARGET_DIR=target/loom` other
+//! builds stay valid.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use loom::thread;
 
 use super::picker::Batches;
 use super::{Builder, Dimension, Event, Miss, MultiKernel, POLICY, Watch};
-use crate::{AutoHeuristic, Environment, Heuristic, Unsure, registry};
+use crate::{AutoHeuristic, Environment, Heuristic, Unsure, register};
 
 thread_local! {
-    /// Milliseconds. Threads of loom take turns on one thread, and none is interrupted in a kernel.
+    /// Milliseconds. Loom's threads take turns on one thread, and none is interrupted inside a kernel.
     static CLOCK: Cell<f64> = const { Cell::new(0.0) };
 }
 
@@ -50,7 +50,7 @@ fn n(n: f64) -> [Scalar<'static>; 1] {
     [n.into()]
 }
 
-/// The kernel that a call ran last.
+/// Runs a call; returns its last kernel.
 fn run(multi: &MultiKernel<Kernel>, n: f64) -> usize {
     let ran = Cell::new(0.0);
     multi.run(&self::n(n), |kernel| {
@@ -64,7 +64,7 @@ fn measured(multi: &MultiKernel<Kernel>) -> usize {
     multi.events().iter().filter(|event| matches!(event, Event::Measured { .. })).count()
 }
 
-/// One that has measured 8; only the test itself says what watched calls took.
+/// A MultiKernel that has measured 8. Only the test itself reports watched times.
 fn watched() -> Arc<MultiKernel<Kernel>> {
     let watch = Watch { one_in: u32::MAX, limit: 1.5, samples: 1 };
     let multi = Arc::new(builder().watch(watch).build().unwrap());
@@ -72,8 +72,8 @@ fn watched() -> Arc<MultiKernel<Kernel>> {
     multi
 }
 
-/// All orders with up to five switches away from a thread that could go on: all tests take 5 s. With four
-/// they try 39 to 6,519 orders each. `LOOM_MAX_PREEMPTIONS` sets another bound.
+/// Explores all orders with up to five preemptions; all tests together take 5 s. With four preemptions, a test has 39 to
+/// 6,519 orders. `LOOM_MAX_PREEMPTIONS` sets another bound.
 fn model(test: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(builder.preemption_bound.unwrap_or(5));
@@ -98,7 +98,7 @@ fn of_two_that_miss_one_key_one_measures_and_both_know_it_afterwards() {
     model(|| {
         let multi = Arc::new(builder().build().unwrap());
         let (a, b) = both(&multi, |multi| run(multi, 8.0), |multi| run(multi, 8.0));
-        assert!(a == FAST || b == FAST, "whoever measured runs the pick");
+        assert!(a == FAST || b == FAST, "the measuring thread runs the pick");
         assert_eq!(measured(&multi), 1);
         assert_eq!(multi.pick(&n(8.0)), Some(FAST));
     });
@@ -106,7 +106,7 @@ fn of_two_that_miss_one_key_one_measures_and_both_know_it_afterwards() {
 
 #[test]
 fn of_two_keys_neither_pick_is_lost() {
-    // 8 and 10 do not share a place among the claims, so that both can be measured at once.
+    // The claims of 8 and 10 have different places, so both can be measured at once.
     model(|| {
         let multi = Arc::new(builder().dimension("n", Dimension::exact()).build().unwrap());
         both(&multi, |multi| run(multi, 8.0), |multi| run(multi, 10.0));
@@ -122,14 +122,14 @@ fn a_dimension_becomes_dynamic_while_another_thread_measures() {
         let multi = Arc::new(builder().build().unwrap());
         run(&multi, 8.0);
         both(&multi, |multi| run(multi, 100.0), |multi| run(multi, 8.0));
-        // Measured in the bucket from 64 to 128, and the first pick holds for its bucket still.
+        // 100 was measured in the bucket (64, 128]; the first pick still holds for its own bucket.
         assert_eq!((multi.pick(&n(65.0)), multi.pick(&n(5.0))), (Some(FAST), Some(FAST)));
         assert_eq!(measured(&multi), 2);
     });
 }
 
 #[test]
-fn a_pick_is_found_slow_once_though_two_saw_it() {
+fn a_pick_is_found_slow_once_though_two_watch_it() {
     model(|| {
         let multi = watched();
         let judge = |multi: &MultiKernel<Kernel>| multi.picker.judge(FAST, &n(8.0), 1.8);
@@ -137,7 +137,7 @@ fn a_pick_is_found_slow_once_though_two_saw_it() {
             judge(multi);
             run(multi, 8.0);
         });
-        // The second measurement confirmed it: 1.8 is promised now, so nothing is slow any more.
+        // The second measurement confirmed the pick: its promise is now 1.8, so it is no longer slow.
         let slower = |event: &Event| matches!(event, Event::Measured { miss: Miss::Slower { .. }, .. });
         assert_eq!(multi.events().iter().filter(|event| slower(event)).count(), 1);
         assert_eq!(multi.pick(&n(8.0)), Some(FAST));
@@ -145,7 +145,7 @@ fn a_pick_is_found_slow_once_though_two_saw_it() {
 }
 
 #[test]
-fn what_a_file_says_does_not_undo_a_measurement() {
+fn a_file_does_not_undo_a_measurement() {
     model(|| {
         let multi = watched();
         let from_file = multi.picker.table.load().picks().into_iter().map(|pick| (**pick).clone()).collect();
@@ -163,8 +163,8 @@ fn at_the_limit_neither_measures_more() {
         run(&multi, 8.0);
         both(&multi, |multi| run(multi, 9.0), |multi| run(multi, 10.0));
         assert_eq!((measured(&multi), multi.pick(&n(8.0))), (1, Some(FAST)));
-        let told = multi.events().iter().filter(|event| matches!(event, Event::Limit { .. })).count();
-        assert_eq!(told, 1);
+        let reported = multi.events().iter().filter(|event| matches!(event, Event::Limit { .. })).count();
+        assert_eq!(reported, 1);
     });
 }
 
@@ -187,7 +187,7 @@ fn a_panic_of_a_kernel_gives_the_claim_back() {
     });
 }
 
-/// Always says `slow`.
+/// Always chooses `slow`.
 struct Always;
 
 impl Heuristic for Always {
@@ -216,7 +216,7 @@ impl Heuristic for Always {
 }
 
 #[test]
-fn whoever_knows_of_a_registration_decides_by_it() {
+fn a_thread_that_knows_of_a_registration_decides_by_it() {
     model(|| {
         let multi = Arc::new(builder().build().unwrap());
         run(&multi, 8.0);
@@ -225,7 +225,7 @@ fn whoever_knows_of_a_registration_decides_by_it() {
         both(
             &multi,
             move |_| {
-                registry::register(Always);
+                register(Always);
                 flag.store(true, Ordering::Release);
             },
             move |multi| {

@@ -1,14 +1,14 @@
-//! Measuring the kernels on the input at hand, by the timing policy of the whole project.
+//! Measures the kernels on one input, by the project's timing policy.
 
 use ah_measure::Race;
 use ah_types::Outcome;
 use ah_types::timing::TimingPolicy;
 
-/// Runs in one sample at most, for kernels of a few nanoseconds.
+/// Most runs in one sample, for kernels of a few nanoseconds.
 const MAX_BATCH: u32 = 10_000;
 
-/// What MultiKernel measures by unless told otherwise: the program waits for it, so it takes less
-/// time than collecting does.
+/// The default policy of a MultiKernel. The program waits for the measurement, so it takes less time than collecting
+/// does.
 pub const POLICY: TimingPolicy = TimingPolicy {
     warmup_runs: 1,
     min_samples: 6,
@@ -22,10 +22,10 @@ pub const POLICY: TimingPolicy = TimingPolicy {
     repetitions: 3,
 };
 
-/// Runs a kernel so many times and says how many milliseconds all of them took, or why it failed.
+/// Runs a kernel this many times; returns the milliseconds of all runs together, or why it failed.
 pub(super) type Bench<'a> = dyn FnMut(usize, u32) -> Result<f64, String> + 'a;
 
-/// Measures the kernels for which `eligible` is true, in turns. Others are skipped.
+/// Measures the kernels for which `eligible` is true, in turns. Skips the others.
 pub(super) fn measure(
     policy: TimingPolicy,
     kernels: usize,
@@ -68,16 +68,15 @@ pub(super) fn measure(
     outcomes.into_iter().enumerate().map(|(kernel, o)| o.unwrap_or_else(|| measured(kernel))).collect()
 }
 
-/// Runs that fill a sample.
+/// Returns the number of runs that fill a sample.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn batch(min_sample_ms: f64, ms: f64) -> u32 {
-    // A quotient that is no number (0 / 0) becomes 0, one above u32 its greatest: `as` saturates.
+    // `as` saturates: NaN (0 / 0) becomes 0, and a large quotient becomes `u32::MAX`.
     ((min_sample_ms / ms).ceil() as u32).clamp(1, MAX_BATCH)
 }
 
-/// The kernel with the least median. Medians that differ by no more than the relative error that
-/// sampling aims at are equal, and of equals the first given wins, so that picks do not change with
-/// the noise. `None` where none was measured.
+/// Returns the kernel with the least median; `None` if none was measured. Medians within the policy's target relative
+/// error tie and the first given wins, so that noise does not change picks.
 pub(super) fn winner(medians: &[f64], relative_error: f64) -> Option<usize> {
     let least = medians.iter().copied().filter(|ms| ms.is_finite()).min_by(f64::total_cmp)?;
     medians.iter().position(|ms| *ms <= least * (1.0 + relative_error))
@@ -93,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_least_median_wins_and_failures_never_do() {
-        // Slow, failing at once (so seemingly fast), failing later, not eligible, fast but noisy.
+        // Slow; failing at once, so seemingly fast; failing later; not eligible; fast but noisy.
         let mut calls = [0; 5];
         let mut bench = |kernel: usize, runs: u32| {
             calls[kernel] += 1;

@@ -1,4 +1,4 @@
-//! A table of what was measured, for people and spreadsheets: one CSV file for each MultiKernel.
+//! A table of the measurements, for people and spreadsheets: one CSV file per MultiKernel.
 
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
@@ -8,8 +8,8 @@ use std::path::Path;
 use ah_types::log::quote;
 use ah_types::{Scalar, Schema};
 
-/// One line: the context's features, the pick, its speedup over the second best, and the
-/// milliseconds of each kernel (`inf`: failed; empty: not eligible).
+/// Appends one line: the context's features, the pick, its speedup over the second best kernel, and the milliseconds
+/// of each kernel (`inf` if it failed, empty if it was not eligible).
 pub(super) fn append(
     path: &Path,
     schema: &Schema,

@@ -1,6 +1,6 @@
-//! Which kernel runs: the part of a MultiKernel that does not know the kernels' type.
+//! Picks the kernel to run: the part of a MultiKernel that does not know the kernels' type.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
@@ -12,39 +12,38 @@ use super::claims::Claims;
 use super::event::{Event, Events, Milliseconds, Miss};
 use super::measure::{self, Bench};
 use super::metrics;
-use super::store::{self, Identity, Stamp};
-use super::table::{Pick, Table};
+use super::picks::{self, KernelSet, KeyMap, Pick, Stamp, Table};
 use super::watch::Watcher;
-use crate::AutoHeuristic;
-use crate::registry;
+use crate::decide::AutoHeuristic;
+use crate::find;
 use crate::sync::{ArcSwap, AtomicBool, Mutex, MutexGuard, Ordering};
 
-/// Whether a kernel supports an input with these values.
-pub(super) type Eligible = Box<dyn Fn(&[Scalar<'_>]) -> bool + Send + Sync>;
+/// Returns true if a kernel supports an input with these values.
+pub(super) type Eligibility = Box<dyn Fn(&[Scalar<'_>]) -> bool + Send + Sync>;
 
-/// Runs what it is given, once, and says how many milliseconds that took.
+/// Runs its argument once; returns the milliseconds.
 pub(super) type Timer = Box<dyn Fn(&mut dyn FnMut()) -> f64 + Send + Sync>;
 
-/// Whether a sample may hold several runs of a kernel.
+/// Whether a sample may consist of several runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Batches {
     Allowed,
     Forbidden,
 }
 
-/// A file that picks are written to and read from again when another process has changed it.
+/// A file of picks. It is read again after another process changes it.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SharedFile {
     pub(super) path: PathBuf,
     pub(super) stamp: Mutex<Stamp>,
-    /// Bytes that all files of its folder may take; `None` for a recording.
+    /// Limit in bytes of all files in its folder; `None` for a recording.
     pub(super) limit: Option<u64>,
 }
 
 pub(super) struct Picker {
     pub(super) decision: AutoHeuristic,
-    pub(super) eligible: Vec<Option<Eligible>>,
-    pub(super) identity: Identity,
+    pub(super) eligible: Vec<Option<Eligibility>>,
+    pub(super) kernels: KernelSet,
     pub(super) table: ArcSwap<Table>,
     /// Held while the table is replaced.
     pub(super) changing: Mutex<()>,
@@ -52,24 +51,31 @@ pub(super) struct Picker {
     pub(super) events: Events,
     pub(super) policy: TimingPolicy,
     pub(super) timer: Timer,
-    pub(super) shared: Vec<Shared>,
-    /// False in a program that only looks up.
+    pub(super) shared: Vec<SharedFile>,
+    /// False if the program only looks up.
     pub(super) measures: bool,
     pub(super) forced: Option<usize>,
     pub(super) watcher: Option<Watcher>,
     pub(super) max_picks: usize,
-    pub(super) limit_told: AtomicBool,
-    /// Keys that the fallback serves for good, because every kernel failed or nothing was recorded.
+    pub(super) limit_reported: AtomicBool,
+    /// Keys that the fallback serves from now on, because every kernel failed or the recording has no pick.
     pub(super) given_up: Mutex<HashSet<u64>>,
-    /// Keys whose pick was found slow, until it is measured again: kernel, promised and seen
-    /// milliseconds. Locked while `changing` is held, or alone.
-    pub(super) slow: Mutex<HashMap<u64, (usize, f64, f64)>>,
+    /// Keys whose pick has become slow, until they are measured again. Locked alone or after `changing`.
+    pub(super) slow: Mutex<KeyMap<SlowPick>>,
     pub(super) metrics: Option<PathBuf>,
     pub(super) appends_to_log: bool,
 }
 
-/// Keys that are remembered as given up at most: beyond, a call only pays for looking again.
+/// Most keys remembered as given up. Beyond it a call only pays for looking again.
 const MAX_GIVEN_UP: usize = 4096;
+
+/// A pick whose watched calls took longer than promised.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SlowPick {
+    kernel: usize,
+    promised_ms: f64,
+    watched_ms: f64,
+}
 
 impl Picker {
     pub(super) fn decision(&self) -> &AutoHeuristic {
@@ -94,7 +100,7 @@ impl Picker {
         self.eligible[kernel].as_ref().is_none_or(|eligible| eligible(values))
     }
 
-    /// The kernel to run, where it is known without measuring. Allocates nothing and takes no lock.
+    /// Returns the kernel to run, if it is known without measuring. Does not allocate or lock.
     #[inline]
     pub(super) fn known(&self, values: &[Scalar<'_>]) -> Option<usize> {
         if let Some(kernel) = self.forced {
@@ -105,7 +111,7 @@ impl Picker {
             });
         }
         let table = self.table.load();
-        if table.generation != registry::generation() {
+        if table.generation != find::generation() {
             drop(table);
             self.look_for_heuristics();
             return self.known(values);
@@ -123,7 +129,7 @@ impl Picker {
         self.next_best(pick, values)
     }
 
-    /// The remembered kernel does not support this input, another that was measured with it may.
+    /// Returns the fastest kernel measured with this pick that supports the input.
     #[cold]
     fn next_best(&self, pick: &Pick, values: &[Scalar<'_>]) -> Option<usize> {
         pick.best(|kernel| self.is_eligible(kernel, values))
@@ -131,7 +137,7 @@ impl Picker {
 
     #[cold]
     fn look_for_heuristics(&self) {
-        let generation = registry::generation();
+        let generation = find::generation();
         let consults = self.decision.has_heuristics();
         self.change(|table| {
             table.generation = generation;
@@ -147,7 +153,7 @@ impl Picker {
         result
     }
 
-    /// No remembered pick serves: finds or measures one. Returns the kernel to run.
+    /// Finds or measures a pick, because no remembered one serves. Returns the kernel to run.
     #[cold]
     pub(super) fn missed(&self, values: &[Scalar<'_>], batches: Batches, bench: &mut Bench<'_>) -> usize {
         let fallback = self.decision.fallback_index();
@@ -162,7 +168,7 @@ impl Picker {
         }
         let Some(miss) = self.reason(values) else { return fallback };
         let Some(_claim) = self.claims.claim(key) else { return fallback };
-        // Between the look-up and the claim another thread may have remembered it.
+        // Another thread may have remembered a pick between the look-up and the claim.
         if let Some(kernel) = self.known(values) {
             return kernel;
         }
@@ -172,32 +178,32 @@ impl Picker {
             self.events.add(self.decision.name(), Event::Found { miss, context: self.context(values) });
             return kernel;
         }
-        let picks = self.table.load().len();
+        let remembered = self.table.load().len();
         if !self.measures {
             self.give_up(key, Event::NotRecorded { miss, context: self.context(values) });
             return fallback;
         }
-        if picks >= self.max_picks {
-            if !self.limit_told.swap(true, Ordering::Relaxed) {
-                self.events.add(self.decision.name(), Event::Limit { picks, miss });
+        if remembered >= self.max_picks {
+            if !self.limit_reported.swap(true, Ordering::Relaxed) {
+                self.events.add(self.decision.name(), Event::Limit { picks: remembered, miss });
             }
             return fallback;
         }
         self.measure(key, values, miss, batches, bench).unwrap_or(fallback)
     }
 
-    /// True where it is settled that nothing is measured: such calls shall cost little.
+    /// True if it is settled that nothing is measured. Such calls must be cheap.
     fn is_served_by_fallback(&self, key: u64) -> bool {
         let is_full = || self.table.load().len() >= self.max_picks && !lock(&self.slow).contains_key(&key);
-        (self.limit_told.load(Ordering::Relaxed) && is_full()) || lock(&self.given_up).contains(&key)
+        (self.limit_reported.load(Ordering::Relaxed) && is_full()) || lock(&self.given_up).contains(&key)
     }
 
-    /// Why no pick serves; `None` where a feature is undefined, so that none ever can.
+    /// Returns why no pick serves; `None` if a feature is undefined, so that no pick can ever serve.
     fn reason(&self, values: &[Scalar<'_>]) -> Option<Miss> {
         let table = self.table.load();
         let key = table.key(values).ok()?;
-        if let Some(&(kernel, promised_ms, seen_ms)) = lock(&self.slow).get(&key) {
-            return Some(Miss::Slower { kernel: self.name_of(kernel), promised_ms, seen_ms });
+        if let Some(&SlowPick { kernel, promised_ms, watched_ms }) = lock(&self.slow).get(&key) {
+            return Some(Miss::Slower { kernel: self.name_of(kernel), promised_ms, watched_ms });
         }
         if let Some(pick) = table.find(values) {
             return Some(Miss::NotEligible { kernel: self.name_of(pick.kernel) });
@@ -205,21 +211,21 @@ impl Picker {
         Some(match table.nearest_miss(values) {
             None => Miss::First,
             Some((slot, guard)) => {
-                let feature = &self.identity.schema.features()[slot].name;
+                let feature = &self.kernels.schema.features()[slot].name;
                 let found = format!("{feature} = {}", values[slot].to_value());
                 Miss::Guard { guard: guard.of(feature).to_string(), found }
             }
         })
     }
 
-    /// Makes dimensions dynamic of which these values are the second one; true where there were some.
+    /// Makes dynamic the dimensions that get their second value here; true if there are any.
     fn widen(&self, values: &[Scalar<'_>]) -> bool {
         if !self.table.load().would_widen(values) {
             return false;
         }
         let widened = self.change(|table| table.widen_for(values));
         for dimension in &widened {
-            let feature = self.identity.schema.features()[dimension.slot].name.clone();
+            let feature = self.kernels.schema.features()[dimension.slot].name.clone();
             let event = Event::Dynamic { feature, first: dimension.first, second: dimension.second };
             self.events.add(self.decision.name(), event);
         }
@@ -239,7 +245,7 @@ impl Picker {
         if batches == Batches::Forbidden {
             policy.min_sample_ms = 0.0;
         }
-        let kernels = self.identity.kernels.len();
+        let kernels = self.kernels.kernels.len();
         let outcomes = measure::measure(policy, kernels, |kernel| self.is_eligible(kernel, values), bench);
         for (kernel, outcome) in outcomes.iter().enumerate() {
             if let Outcome::Failed { reason } = outcome {
@@ -267,14 +273,14 @@ impl Picker {
             self.give_up(key, event);
             return None;
         };
-        let seen = lock(&self.slow).remove(&key);
-        // Measured again, the same kernel wins: what watching saw is what it takes in this program.
-        let confirmed = seen.filter(|(slow, ..)| *slow == kernel).map_or(0.0, |(_, _, seen_ms)| seen_ms);
+        let slow = lock(&self.slow).remove(&key);
+        // If the slow kernel wins again, the watched time is what it takes in this program.
+        let confirmed = slow.filter(|slow| slow.kernel == kernel).map_or(0.0, |slow| slow.watched_ms);
         let promised_ms = medians[kernel].max(confirmed);
         let table = self.table.load();
         let guards = table.guards(values)?;
         if let Some(before) = table.find(values) {
-            // Measured for another input of the same key, which supported other kernels.
+            // Keep times from another input of the same key, for which other kernels were eligible.
             for (ms, before) in medians.iter_mut().zip(&before.ms).filter(|(ms, _)| ms.is_nan()) {
                 *ms = *before;
             }
@@ -295,20 +301,20 @@ impl Picker {
         }
     }
 
-    /// Adds the picks of the shared files that have changed; true where there were some.
+    /// Adds the picks of the shared files that have changed; true if it added any.
     fn read_changed(&self) -> bool {
         let mut any = false;
         for shared in &self.shared {
-            if store::changed(&shared.path, &lock(&shared.stamp)) {
+            if picks::changed(&shared.path, &lock(&shared.stamp)) {
                 any |= self.read_shared(shared);
             }
         }
         any
     }
 
-    /// Adds the picks of one file. What is remembered here already is newer and stays.
-    pub(super) fn read_shared(&self, shared: &Shared) -> bool {
-        match store::read(&shared.path, &self.identity) {
+    /// Adds the picks of one file. Picks remembered by this process are newer and stay.
+    pub(super) fn read_shared(&self, shared: &SharedFile) -> bool {
+        match picks::read(&shared.path, &self.kernels) {
             Ok(None) => false,
             Ok(Some((picks, stamp))) => {
                 *lock(&shared.stamp) = stamp;
@@ -333,7 +339,7 @@ impl Picker {
             for pick in own.picks() {
                 table.insert(Pick::clone(pick));
             }
-            // Looked at here: what is measured again meanwhile must not be forgotten.
+            // Read inside the change, so that a pick measured again in the meantime is not forgotten.
             lock(&self.slow).keys().for_each(|&key| table.forget(key));
         });
         added > 0
@@ -342,8 +348,8 @@ impl Picker {
     /// Writes a new pick to the shared files.
     fn share(&self, pick: &Pick) {
         for shared in &self.shared {
-            let written = store::update(&shared.path, &self.identity, |there| {
-                // A table of its own merges by key and lets dimensions of either side become dynamic.
+            let written = picks::update(&shared.path, &self.kernels, |there| {
+                // A fresh table merges by key, and lets the dimensions of both sides become dynamic.
                 let mut table = self.table.load().emptied();
                 for pick in there {
                     if table.len() < self.max_picks {
@@ -354,14 +360,14 @@ impl Picker {
                 table.picks().into_iter().cloned().collect()
             });
             match written {
-                // The file may hold more than this process has read, so its stamp is not taken over:
-                // the next miss reads it.
+                // The file may hold picks that this process has not read. The old stamp stays, so that the next
+                // miss reads them.
                 Ok(()) => {
                     if let (Some(limit), Some(folder)) = (shared.limit, shared.path.parent()) {
-                        store::evict(folder, limit, &shared.path);
+                        picks::evict(folder, limit, &shared.path);
                     }
                 }
-                Err(error) => log::warn!("{error}; the pick is remembered in this process only"),
+                Err(error) => log::warn!("{error}; only this process remembers the pick"),
             }
         }
     }
@@ -369,37 +375,38 @@ impl Picker {
     fn write_metrics(&self, values: &[Scalar<'_>], winner: Option<usize>, medians: &[f64]) {
         let Some(path) = &self.metrics else { return };
         let kernels = self.decision.choices();
-        if let Err(error) = metrics::append(path, &self.identity.schema, kernels, values, winner, medians) {
+        if let Err(error) = metrics::append(path, &self.kernels.schema, kernels, values, winner, medians) {
             log::warn!("{}: cannot write the metrics: {error}", path.display());
         }
     }
 
-    /// A watched call of this kernel took so many milliseconds.
+    /// Judges the milliseconds of a watched call of this kernel.
     pub(super) fn judge(&self, kernel: usize, values: &[Scalar<'_>], ms: f64) {
         let Some(watcher) = &self.watcher else { return };
         let table = self.table.load();
         let (Ok(key), Some(pick)) = (table.key(values), table.find(values)) else { return };
-        // A heuristic or the environment may have chosen another kernel than the pick, which promises nothing.
+        // A kernel chosen by a heuristic or the environment promises nothing.
         if pick.kernel != kernel {
             return;
         }
-        if let Some(seen_ms) = watcher.saw(key, ms, pick.promised_ms) {
+        if let Some(watched_ms) = watcher.add(key, ms, pick.promised_ms) {
             // Another thread may have found it slow too, and have measured it again already.
             self.change(|table| {
                 if table.promises(key, pick) {
                     table.forget(key);
-                    lock(&self.slow).insert(key, (kernel, pick.promised_ms, seen_ms));
+                    let slow = SlowPick { kernel, promised_ms: pick.promised_ms, watched_ms };
+                    lock(&self.slow).insert(key, slow);
                 }
             });
         }
     }
 
     fn name_of(&self, kernel: usize) -> String {
-        self.identity.kernels[kernel].0.clone()
+        self.kernels.kernels[kernel].0.clone()
     }
 
     fn context(&self, values: &[Scalar<'_>]) -> String {
-        let features = self.identity.schema.features().iter();
+        let features = self.kernels.schema.features().iter();
         let pairs = features.zip(values).map(|(f, value)| format!("{}={}", f.name, value.to_value()));
         pairs.collect::<Vec<_>>().join(" ")
     }
@@ -411,7 +418,7 @@ impl Picker {
             let _ = write!(text, "\nthe environment forces {}", self.name_of(kernel));
         }
         for pick in table.picks() {
-            let features = self.identity.schema.features().iter();
+            let features = self.kernels.schema.features().iter();
             let guards = features.zip(&pick.guards).map(|(f, guard)| guard.of(&f.name).to_string());
             let guards = guards.collect::<Vec<_>>().join(" and ");
             let ms = Milliseconds(pick.ms[pick.kernel]);
@@ -427,7 +434,7 @@ impl Picker {
     }
 }
 
-/// A panic of a kernel never leaves what these locks protect half changed.
+/// Locks, and ignores poison: no code that can panic runs while the data is half changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

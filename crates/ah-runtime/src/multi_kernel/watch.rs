@@ -1,20 +1,19 @@
-//! Watching: one call in so many is also timed, and a pick that has become slow is found out.
+//! Watching: a sample of the calls is timed, to find picks that have become slow.
 
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::sync::PoisonError;
 
-use super::shape_key::BuildIdentity;
+use super::picks::KeyMap;
 use crate::sync::Mutex;
 
 /// How calls are watched.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Watch {
-    /// One call in this many is timed, by chance, so that no rhythm of the calls hides one.
+    /// One call in this many is timed. Random, so that a periodic pattern of calls cannot hide a slow pick.
     pub one_in: u32,
-    /// A pick is slow when it takes more than this many times what was promised.
+    /// A pick is slow if it takes more than this many times the promised time.
     pub limit: f64,
-    /// Watched calls of one pick whose median is judged: one alone may have met an interrupt.
+    /// Timed calls per verdict, which judges their median: an interrupt may slow a single call.
     pub samples: usize,
 }
 
@@ -24,20 +23,20 @@ impl Default for Watch {
     }
 }
 
-/// The watched calls of each pick since it was last judged.
+/// The timed calls of each pick since its last verdict.
 #[derive(Debug)]
 pub(super) struct Watcher {
     pub(super) watch: Watch,
-    seen: Mutex<HashMap<u64, Vec<f64>, BuildIdentity>>,
+    samples: Mutex<KeyMap<Vec<f64>>>,
 }
 
 impl Watcher {
     pub(super) fn new(watch: Watch) -> Self {
-        Self { watch, seen: Mutex::default() }
+        Self { watch, samples: Mutex::default() }
     }
 
-    /// True for one call in `one_in`. Its state is the thread's own: a shared counter would cost
-    /// 16 threads more than the look-up.
+    /// True for one call in `one_in`. Each thread has its own state: with 16 threads a shared counter costs more
+    /// than the look-up.
     #[inline]
     pub(super) fn is_due(&self) -> bool {
         RANDOM.with(|state| {
@@ -46,15 +45,15 @@ impl Watcher {
             x ^= x >> 7;
             x ^= x << 17;
             state.set(x);
-            // The high half times n, high half again: a number below n without a division.
+            // The high half of (high half times n): a number below n, without a division.
             ((x >> 32) * u64::from(self.watch.one_in)) >> 32 == 0
         })
     }
 
-    /// A watched call took so long; `Some(median)` where the pick has become slow.
-    pub(super) fn saw(&self, key: u64, ms: f64, promised_ms: f64) -> Option<f64> {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let samples = seen.entry(key).or_default();
+    /// Adds the time of a watched call; returns the median if the pick has become slow.
+    pub(super) fn add(&self, key: u64, ms: f64, promised_ms: f64) -> Option<f64> {
+        let mut all = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        let samples = all.entry(key).or_default();
         samples.push(ms);
         if samples.len() < self.watch.samples {
             return None;
@@ -65,7 +64,7 @@ impl Watcher {
     }
 }
 
-/// Each thread draws a sequence of its own, seeded by its number.
+/// Seeds each thread's random sequence by the thread's number.
 fn seed() -> u64 {
     use std::sync::atomic::{AtomicU64, Ordering};
     static THREADS: AtomicU64 = AtomicU64::new(1);
@@ -81,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn about_one_call_in_so_many_is_due() {
+    fn about_one_call_in_n_is_due() {
         for (one_in, least, most) in [(1, 10_000, 10_000), (10, 900, 1100), (1000, 2, 25)] {
             let watcher = Watcher::new(Watch { one_in, ..Watch::default() });
             let due = (0..10_000).filter(|_| watcher.is_due()).count();
@@ -92,9 +91,9 @@ mod tests {
     #[test]
     fn one_slow_call_is_not_a_slow_pick() {
         let watcher = Watcher::new(Watch { samples: 3, limit: 1.5, one_in: 1 });
-        let saw = |ms| watcher.saw(7, ms, 1.0);
-        assert_eq!([saw(1.0), saw(90.0), saw(1.4)], [None, None, None]);
-        assert_eq!([saw(1.0), saw(1.6), saw(1.7)], [None, None, Some(1.6)]);
-        assert_eq!(saw(9.0), None, "judging begins anew");
+        let add = |ms| watcher.add(7, ms, 1.0);
+        assert_eq!([add(1.0), add(90.0), add(1.4)], [None, None, None]);
+        assert_eq!([add(1.0), add(1.6), add(1.7)], [None, None, Some(1.6)]);
+        assert_eq!(add(9.0), None, "a verdict starts over");
     }
 }

@@ -1,136 +1,59 @@
-//! A decision point of a program: it consults the learned heuristics, or collects for the next one.
+//! A decision point of a program: it consults learned heuristics, or collects timings for the next one.
 
 use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ah_types::expr::Typed;
-use ah_types::timing::TimingPolicy;
 use ah_types::{Context, Device, Features, Outcome, Scalar};
 
-use crate::answer::{Answer, Reason};
-use crate::binding::Bindings;
-use crate::builder::Builder;
-use crate::env::Environment;
-use crate::heuristic::Heuristic;
-use crate::recorder::{RecordError, Recorder};
+use super::answer::{Answer, Reason};
+use super::binding::Bindings;
+use super::recorder::{RecordError, Recorder};
+use crate::find;
+use crate::heuristics::{Heuristic, Unsure};
 use crate::sync::{ArcSwap, Loaded};
-use crate::{model_folders, registry};
 
-/// Whether a decision point consults, collects or does neither.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// As [the environment](crate::Environment) says; consults where it says nothing.
-    #[default]
-    Environment,
-    /// Consults.
-    Consult,
-    /// Measures every choice, appends to the log and takes the fallback.
-    Collect,
-    /// Takes the fallback.
-    Off,
-}
-
-/// Which choices to autotune among; see [`AutoHeuristic::top_k`].
+/// The choices worth autotuning; see [`AutoHeuristic::top_k`].
 pub type TopK<'a> = Result<Vec<&'a str>, Reason>;
 
-pub(crate) type PreconditionFn = Box<dyn Fn(&[Scalar<'_>]) -> bool + Send + Sync>;
+pub(super) type PreconditionFn = Box<dyn Fn(&[Scalar<'_>]) -> bool + Send + Sync>;
 
-pub(crate) enum Precondition {
+pub(super) enum Precondition {
     Expression(Typed),
     Function(PreconditionFn),
 }
 
-/// What a [`Builder`] has checked.
-pub(crate) struct Parts {
-    pub(crate) name: String,
-    pub(crate) choices: Vec<String>,
-    pub(crate) fallback: usize,
-    pub(crate) features: Features,
-    pub(crate) precondition: Option<Precondition>,
-    pub(crate) always_included: Vec<usize>,
-    pub(crate) heuristics: Vec<Arc<dyn Heuristic>>,
-    pub(crate) device: Device,
-    pub(crate) mode: Mode,
-    pub(crate) log: Option<PathBuf>,
-    pub(crate) timing: TimingPolicy,
-    pub(crate) environment: Environment,
-}
-
-/// A decision point: named choices, a fallback, the features of a context, and whatever
-/// heuristics are known for it. Made once, asked from any thread.
+/// A decision point: named choices, a fallback, the features of a context, and the heuristics found for it.
+/// Make it once and ask it from any thread.
 ///
-/// The example of the [crate's front page](crate) shows it whole.
+/// The [crate's front page](crate) has a complete example.
 pub struct AutoHeuristic {
-    name: String,
-    choices: Vec<String>,
-    fallback: usize,
-    features: Features,
-    precondition: Option<Precondition>,
-    always_included: Vec<usize>,
+    pub(super) name: String,
+    pub(super) choices: Vec<String>,
+    pub(super) fallback: usize,
+    pub(super) features: Features,
+    pub(super) precondition: Option<Precondition>,
+    pub(super) always_included: Vec<usize>,
     /// Folders whose models come first.
-    model_folders: Vec<PathBuf>,
-    /// Its own, before those of the registry.
-    heuristics: Vec<Arc<dyn Heuristic>>,
-    device: Device,
-    consults: bool,
-    collects: bool,
-    recorder: Recorder,
-    bindings: ArcSwap<Bindings>,
+    pub(super) model_folders: Vec<PathBuf>,
+    /// Heuristics given to this decision point; registered ones come after them.
+    pub(super) heuristics: Vec<Arc<dyn Heuristic>>,
+    pub(super) device: Device,
+    pub(super) consults: bool,
+    pub(super) collects: bool,
+    pub(super) recorder: Recorder,
+    pub(super) bindings: ArcSwap<Bindings>,
 }
 
 impl AutoHeuristic {
-    /// Begins the set-up of the decision point of this optimization.
-    pub fn builder(optimization: &str) -> Builder {
-        Builder::new(optimization)
-    }
-
-    pub(crate) fn new(parts: Parts) -> Self {
-        let listed = |list: &[String]| list.contains(&parts.name);
-        let environment = &parts.environment;
-        let (consults, collects) = match parts.mode {
-            Mode::Environment => {
-                (environment.consult.as_deref().is_none_or(listed), listed(&environment.collect))
-            }
-            Mode::Consult => (true, false),
-            Mode::Collect => (false, true),
-            Mode::Off => (false, false),
-        };
-        let path = parts.log.unwrap_or_else(|| environment.log_file(&parts.name, &parts.device));
-        let recorder = Recorder::new(
-            path,
-            &parts.name,
-            parts.features.base(),
-            &parts.choices,
-            &parts.device,
-            parts.timing,
-        );
-        let heuristic = Self {
-            name: parts.name,
-            choices: parts.choices,
-            fallback: parts.fallback,
-            features: parts.features,
-            precondition: parts.precondition,
-            always_included: parts.always_included,
-            model_folders: parts.environment.model_folders,
-            heuristics: parts.heuristics,
-            device: parts.device,
-            consults,
-            collects,
-            recorder,
-            bindings: ArcSwap::from_pointee(Bindings { generation: 0, bound: Vec::new(), unfit: Vec::new() }),
-        };
-        heuristic.bind();
-        heuristic
-    }
-
     /// The optimization.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The choices, by [`Answer::index`].
+    /// The choices, in the order of [`Answer::index`].
     #[must_use]
     pub fn choices(&self) -> &[String] {
         &self.choices
@@ -146,55 +69,55 @@ impl AutoHeuristic {
         &self.device
     }
 
-    /// A heuristic serves and may be consulted.
+    /// True if a heuristic serves and this run consults.
     pub(crate) fn has_heuristics(&self) -> bool {
-        self.consults && !self.collects && !self.bindings().bound.is_empty()
+        self.consults && !self.collects && !self.bindings().serving.is_empty()
     }
 
-    /// The features of the context, derived ones behind.
+    /// The features of the context: logged ones, then derived ones.
     #[must_use]
     pub fn features(&self) -> &Features {
         &self.features
     }
 
-    /// True where this run measures every choice and takes the fallback.
+    /// True if this run measures every choice and takes the fallback.
     #[must_use]
     pub fn collects(&self) -> bool {
         self.collects
     }
 
-    /// Where measurements are appended.
+    /// The log that measurements are appended to.
     #[must_use]
     pub fn log_path(&self) -> &Path {
         self.recorder.path()
     }
 
-    /// What to take for these values: one for each feature, in the order in which the features were given.
+    /// Returns the choice to take for these values: one per feature, in the order of the builder's calls.
     ///
-    /// Allocates nothing, takes no lock and does no system call.
+    /// Does not allocate, lock, or call the system.
     #[must_use]
     pub fn choose(&self, values: &[Scalar<'_>]) -> Answer<'_> {
         self.answer(values, None)
     }
 
-    /// As [`choose`](Self::choose), among the choices for which `available` is true (by position).
-    /// The fallback is taken to be available always.
+    /// Chooses among the choices for which `available` is true, by position. The fallback counts as always
+    /// available.
     #[must_use]
     pub fn choose_among(&self, values: &[Scalar<'_>], available: &dyn Fn(usize) -> bool) -> Answer<'_> {
         self.answer(values, Some(available))
     }
 
-    /// As [`choose`](Self::choose), from a context by name, for those who do not count nanoseconds.
-    /// A feature that is missing or of the other kind is undefined.
+    /// Chooses for a context by name; slower than [`choose`](Self::choose), because it allocates. A missing
+    /// feature, or one of the other kind, is undefined.
     #[must_use]
     pub fn choose_for(&self, context: &Context) -> Answer<'_> {
         self.choose(&self.values(context))
     }
 
-    /// Chooses, or, where this run collects, measures every choice with `feedback`, appends what
-    /// it says to the log and takes the fallback.
+    /// Chooses. If this run collects, it instead measures every choice with `feedback`, appends the outcomes to
+    /// the log, and takes the fallback.
     ///
-    /// What goes wrong in appending is a warning of the `log` crate; the answer is the fallback still.
+    /// A failure to append is a warning of the `log` crate; the answer is still the fallback.
     pub fn choose_or_collect(
         &self,
         values: &[Scalar<'_>],
@@ -209,8 +132,7 @@ impl AutoHeuristic {
         self.choose(values)
     }
 
-    /// Hands over what the program's own autotuner measured; it is appended where this run
-    /// collects. Returns whether it was.
+    /// Appends the program's own measurements to the log, if this run collects. Returns true if it appended.
     ///
     /// # Errors
     /// [`RecordError`]: an unknown choice, an undefined feature, or the log cannot be written.
@@ -226,7 +148,7 @@ impl AutoHeuristic {
         Ok(true)
     }
 
-    /// Appends to the log whether or not this run collects.
+    /// Appends to the log, whether this run collects or not.
     pub(crate) fn append<'a>(
         &self,
         values: &[Scalar<'_>],
@@ -244,20 +166,20 @@ impl AutoHeuristic {
         self.recorder.append(values, timings)
     }
 
-    /// The `k` best choices by the heuristic's ranking, best first, then those that are always
-    /// included: the ones worth autotuning.
+    /// Returns the choices worth autotuning: the `k` best of the heuristic's ranking, best first, then the
+    /// always-included ones.
     ///
     /// # Errors
-    /// Why nothing is known: then autotune all.
+    /// Why there is no ranking; then autotune all choices.
     pub fn top_k(&self, values: &[Scalar<'_>], k: usize, available: &dyn Fn(usize) -> bool) -> TopK<'_> {
         if self.collects {
             return Err(Reason::Collecting);
         }
         let bindings = self.ready(values)?;
-        let mut reason = if bindings.unfit.is_empty() { Reason::NoHeuristic } else { Reason::Guard };
-        for bound in &bindings.bound {
+        let mut reason = bindings.none_serves();
+        for binding in &bindings.serving {
             let mut best = Vec::new();
-            let ranked = bound.ranked(&self.features, values, &mut |choice| {
+            let ranked = binding.ranked(&self.features, values, &mut |choice| {
                 if best.len() < k && available(choice) {
                     best.push(choice);
                 }
@@ -275,7 +197,7 @@ impl AutoHeuristic {
                 }
                 Err(unsure) => {
                     reason = Reason::Unsure(unsure);
-                    if unsure != crate::Unsure::Precondition {
+                    if unsure != Unsure::Precondition {
                         break;
                     }
                 }
@@ -284,7 +206,7 @@ impl AutoHeuristic {
         Err(reason)
     }
 
-    /// The context's values by slot; undefined where it has none of the feature's kind.
+    /// Returns the context's values by slot. A missing value, or one of the other kind, is undefined.
     #[must_use]
     pub fn values<'a>(&self, context: &'a Context) -> Vec<Scalar<'a>> {
         let value = |feature: &ah_types::Feature| match context.get(&feature.name) {
@@ -294,7 +216,8 @@ impl AutoHeuristic {
         self.features.base().features().iter().map(value).collect()
     }
 
-    /// In words: whether it consults or collects, which heuristics serve it, and which do not and why.
+    /// Describes the decision point: whether it consults or collects, which heuristics serve it, and why others
+    /// do not.
     #[must_use]
     pub fn explain(&self) -> String {
         let bindings = self.bindings();
@@ -304,16 +227,14 @@ impl AutoHeuristic {
             (false, false) => "not enabled".to_owned(),
         };
         let mut text = format!("{}: {state}; fallback {}", self.name, self.choices[self.fallback]);
-        for bound in &bindings.bound {
-            let _ = write!(text, "\n  {} serves", bound.heuristic().name());
+        for binding in &bindings.serving {
+            let _ = write!(text, "\n  {} serves", binding.heuristic().name());
         }
-        for (name, unfit) in &bindings.unfit {
-            let _ = write!(text, "\n  {name} does not: {unfit}");
+        for (name, misfit) in &bindings.misfits {
+            let _ = write!(text, "\n  {name} does not: {misfit}");
         }
-        if bindings.bound.is_empty() && bindings.unfit.is_empty() {
-            text.push_str(
-                "\n  no heuristic is known: register one, or give its folder in AUTOHEURISTIC_PATH",
-            );
+        if bindings.serving.is_empty() && bindings.misfits.is_empty() {
+            text.push_str("\n  no heuristic found: register one, or put its folder into AUTOHEURISTIC_PATH");
         }
         text
     }
@@ -331,7 +252,7 @@ impl AutoHeuristic {
         Answer { choice: &self.choices[index], index, fallback }
     }
 
-    /// The bindings, where it consults and its own precondition holds.
+    /// Returns the bindings, if this run consults and the decision point's own precondition holds.
     fn ready(&self, values: &[Scalar<'_>]) -> Result<Loaded<Bindings>, Reason> {
         if !self.consults {
             return Err(Reason::NotEnabled);
@@ -354,7 +275,7 @@ impl AutoHeuristic {
 
     fn bindings(&self) -> Loaded<Bindings> {
         let bindings = self.bindings.load();
-        if bindings.generation == registry::generation() {
+        if bindings.generation == find::generation() {
             return bindings;
         }
         drop(bindings);
@@ -362,16 +283,17 @@ impl AutoHeuristic {
         self.bindings.load()
     }
 
-    /// Binds every heuristic that is known now.
+    /// Binds every heuristic that can be found now.
     #[cold]
-    fn bind(&self) {
-        // Read before the registry is: a change in between makes this binding stale, not lost.
-        let generation = registry::generation();
-        let known = model_folders::found(&self.model_folders, &self.name)
+    pub(super) fn bind(&self) {
+        // Read before the registry: a change in between makes these bindings stale, and the next decision binds
+        // again.
+        let generation = find::generation();
+        let found = find::in_folders(&self.model_folders, &self.name)
             .into_iter()
             .chain(self.heuristics.iter().cloned())
-            .chain(registry::registered(&self.name));
-        let bindings = Bindings::new(generation, known, &self.device, &self.features, &self.choices);
+            .chain(find::registered(&self.name));
+        let bindings = Bindings::new(generation, found, &self.device, &self.features, &self.choices);
         self.bindings.store(Arc::new(bindings));
     }
 }

@@ -1,28 +1,22 @@
-//! Models in folders: loaded without recompiling, checked, and swapped while the program runs.
+//! Models in folders: loaded without recompiling, checked, and replaced when their files change.
 //!
-//! A thread looks at the folders every [`PERIOD`], so that no decision ever waits for the disk. A
-//! file that has changed into something that is no model is warned of, and the model that it held
-//! before stays.
+//! If a changed file holds no valid model, a warning says so and its previous model stays.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
-use crate::heuristic::Heuristic;
-use crate::loaded_model::LoadedModel;
-use crate::registry;
+use crate::heuristics::{Heuristic, LoadedModel};
 
-/// How long a new model may wait for its use.
-const PERIOD: Duration = Duration::from_secs(1);
-/// The largest of our models takes some 5 MB.
+/// Our largest model takes about 5 MB.
 const MAX_BYTES: u64 = 256 << 20;
 
 static FOLDERS: Mutex<Vec<Folder>> = Mutex::new(Vec::new());
 
 struct Folder {
     path: PathBuf,
-    /// By file, in the order of their names.
+    /// By path, sorted.
     files: BTreeMap<PathBuf, ModelFile>,
 }
 
@@ -31,60 +25,44 @@ struct ModelFile {
     model: Option<Arc<dyn Heuristic>>,
 }
 
-/// The models for this optimization in these folders, in their order, then by file name.
-pub(crate) fn found(folders: &[PathBuf], optimization: &str) -> Vec<Arc<dyn Heuristic>> {
-    if folders.is_empty() {
-        return Vec::new();
-    }
+/// Returns the models of this optimization: folder by folder, then by file name.
+pub(super) fn models(paths: &[PathBuf], optimization: &str) -> Vec<Arc<dyn Heuristic>> {
     let mut known = lock();
-    for path in folders {
+    for path in paths {
         if !known.iter().any(|folder| folder.path == *path) {
             let mut folder = Folder { path: path.clone(), files: BTreeMap::new() };
             folder.scan();
             known.push(folder);
         }
     }
-    start_watching();
     let of = |path: &PathBuf| known.iter().find(|folder| folder.path == *path);
-    let models = folders.iter().filter_map(of).flat_map(|folder| folder.files.values());
+    let models = paths.iter().filter_map(of).flat_map(|folder| folder.files.values());
     let models = models.filter_map(|file| file.model.clone());
     models.filter(|model| model.optimization() == optimization).collect()
 }
 
-/// Looks at all folders now. See [`registry::reload`].
-pub(crate) fn reload() {
+/// Looks at all folders again; true if anything changed.
+pub(super) fn reload() -> bool {
     let mut changed = false;
     for folder in lock().iter_mut() {
         changed |= folder.scan();
     }
-    if changed {
-        registry::changed();
-    }
-}
-
-fn start_watching() {
-    static STARTED: Once = Once::new();
-    STARTED.call_once(|| {
-        let watch = || loop {
-            std::thread::sleep(PERIOD);
-            reload();
-        };
-        if let Err(error) = std::thread::Builder::new().name("ah-models".to_owned()).spawn(watch) {
-            log::warn!("cannot watch the model folders, so changes wait for `registry::reload`: {error}");
-        }
-    });
+    changed
 }
 
 impl Folder {
-    /// Loads what is new or has changed and forgets what is gone; true where anything differs.
+    /// Loads new and changed files and forgets deleted ones; true if anything changed.
     fn scan(&mut self) -> bool {
         let mut here: BTreeMap<PathBuf, (SystemTime, u64)> = BTreeMap::new();
         match std::fs::read_dir(&self.path) {
             Ok(entries) => here.extend(entries.flatten().filter_map(|entry| model_file(&entry.path()))),
-            // One that does not exist yet may come to be.
+            // A folder that does not exist yet may be made later.
             Err(error) if self.files.is_empty() => log::debug!("{}: {error}", self.path.display()),
             Err(error) => {
-                log::warn!("{}: {error}; its models stay as they are", self.path.display());
+                log::warn!(
+                    "{}: cannot read the folder: {error}; its models stay as they are",
+                    self.path.display()
+                );
                 return false;
             }
         }
@@ -108,7 +86,7 @@ impl Folder {
                     let old = old.and_then(|file| file.model);
                     log::warn!(
                         "{error}; {}",
-                        if old.is_some() { "the model before it stays" } else { "ignored" }
+                        if old.is_some() { "the previous model stays" } else { "ignored" }
                     );
                     old
                 }
@@ -119,7 +97,7 @@ impl Folder {
     }
 }
 
-/// The file with its stamp, where it may be a model.
+/// The file with its stamp, if it can be a model.
 fn model_file(path: &Path) -> Option<(PathBuf, (SystemTime, u64))> {
     let name = path.file_name()?.to_string_lossy();
     let metadata = std::fs::metadata(path).ok()?;

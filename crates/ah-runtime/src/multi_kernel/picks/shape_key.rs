@@ -1,10 +1,11 @@
 //! Shape keys: contexts that share a pick share a key.
 //!
-//! A number takes part in the key as it is, until a second value of it is seen: then it is
-//! *dynamic* and takes part by its bucket, so that a stream of new sizes does not measure for ever
-//! (TorchDynamo's automatic dynamic shapes, `torch._dynamo.config.automatic_dynamic_shapes`). A
-//! bucket's bounds are then guards of the pick.
+//! A number enters the key as it is until a second value of its feature is seen. From then on the feature is
+//! *dynamic*: its bucket enters the key, so that a stream of new sizes does not measure forever (TorchDynamo's
+//! automatic dynamic shapes, `torch._dynamo.config.automatic_dynamic_shapes`). The bucket's bounds become guards of
+//! the pick.
 
+use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use ah_types::Scalar;
 
 use super::guard::{Bucket, Guard, divides};
 
-/// How a numerical feature takes part in the key.
+/// How a numerical feature enters the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dimension {
     pub(super) kind: DimensionKind,
@@ -34,48 +35,48 @@ impl Default for Dimension {
 }
 
 impl Dimension {
-    /// As it is, until a second value is seen; then by its bucket. The default.
+    /// The number itself, until a second value is seen; from then on its bucket. The default.
     #[must_use]
     pub const fn automatic() -> Self {
         Self { kind: DimensionKind::Automatic, halvings: 0, divisor: None }
     }
 
-    /// Always as it is: each value is measured.
+    /// Always the number itself: each value is measured.
     #[must_use]
     pub const fn exact() -> Self {
         Self { kind: DimensionKind::Exact, halvings: 0, divisor: None }
     }
 
-    /// By its bucket from the first value on.
+    /// The bucket, from the first value on.
     #[must_use]
     pub const fn dynamic() -> Self {
         Self { kind: DimensionKind::Dynamic, halvings: 0, divisor: None }
     }
 
-    /// Buckets end at the powers of two; each is halved so many times (at most 8). The default is 0.
+    /// Halves each bucket this many times (at most 8; default 0). Without it, buckets end at powers of two.
     #[must_use]
     pub const fn halvings(mut self, times: u32) -> Self {
         self.halvings = if times > 8 { 8 } else { times };
         self
     }
 
-    /// Multiples of `by` and other numbers are kept apart, in a dynamic dimension.
+    /// Separates multiples of `by` from other numbers, in a dynamic dimension.
     #[must_use]
     pub const fn divisible_by(mut self, by: u32) -> Self {
         self.divisor = if by > 1 { Some(by) } else { None };
         self
     }
 
-    /// The bucket of this number, which must be above 0.
+    /// Returns the bucket of this number, which must be above 0.
     pub(super) fn bucket(self, x: f64) -> Bucket {
         let divisible = self.divisor.map(|by| (by, divides(by, x)));
         let shift = self.shift();
         let bits = ((x.to_bits() - 1) >> shift) << shift;
-        // Above the last finite bucket lies infinity.
+        // The last bucket ends at infinity.
         Bucket { above: f64::from_bits(bits), up_to: f64::from_bits(bits + (1 << shift)), divisible }
     }
 
-    /// The bucket (above, up_to] of a positive f64 is what its bits, less one, share at the top.
+    /// Returns the top bits of (bits - 1): all numbers of a bucket (above, up_to] share them.
     #[inline]
     fn component(self, x: f64, divisible: bool) -> u64 {
         ((x.to_bits() - 1) >> self.shift()) << 1 | u64::from(divisible)
@@ -86,7 +87,7 @@ impl Dimension {
     }
 }
 
-/// How a slot takes part in the key now.
+/// How a slot enters the key now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Treatment {
     Category,
@@ -95,7 +96,7 @@ pub(super) enum Treatment {
 }
 
 impl Treatment {
-    /// This slot's part of the key; `None` for an undefined value or one of the other kind.
+    /// Returns this slot's part of the key; `None` for an undefined value or one of the other kind.
     #[inline]
     fn component(self, value: Scalar<'_>) -> Option<u64> {
         match (self, value) {
@@ -110,7 +111,7 @@ impl Treatment {
         }
     }
 
-    /// As [`component`](Self::component), from the guard that a value of this slot keeps.
+    /// Like [`component`](Self::component), from a guard that the value satisfies.
     fn component_of(self, guard: &Guard) -> Option<u64> {
         match (self, guard) {
             (Self::Bucket(dimension), Guard::Within(Bucket { up_to, divisible, .. })) if *up_to > 0.0 => {
@@ -122,11 +123,11 @@ impl Treatment {
         }
     }
 
-    /// The guard that a pick for this value carries.
+    /// Returns the guard of a pick for this value.
     pub(super) fn guard(self, value: Scalar<'_>) -> Option<Guard> {
         Some(match (self, value) {
             (Self::Bucket(dimension), Scalar::Number(x)) if x > 0.0 => Guard::Within(dimension.bucket(x)),
-            // Sizes are above 0; what is not stands for itself.
+            // Sizes are above 0; other numbers have no bucket.
             (Self::Bucket(_) | Self::Exact, Scalar::Number(x)) if !x.is_nan() => Guard::Equals(x),
             (Self::Category, value) => Guard::Is(Arc::from(value.category()?)),
             _ => return None,
@@ -134,8 +135,8 @@ impl Treatment {
     }
 }
 
-/// The hash of a context under these treatments, or the first slot whose value is undefined.
-/// Two contexts of one hash may differ; the guards of the pick decide.
+/// Returns the hash of a context under these treatments, or the first slot whose value is undefined.
+/// Different contexts may share a hash; the pick's guards decide.
 #[inline]
 pub(super) fn shape_key(treatments: &[Treatment], values: &[Scalar<'_>]) -> Result<u64, usize> {
     let mut hash = 0_u64;
@@ -146,15 +147,15 @@ pub(super) fn shape_key(treatments: &[Treatment], values: &[Scalar<'_>]) -> Resu
     Ok(hash)
 }
 
-/// The key of the values that keep these guards; `None` where a guard does not fit its treatment.
+/// Returns the key of the values that satisfy these guards; `None` if a guard does not fit its treatment.
 pub(super) fn key_of_guards(treatments: &[Treatment], guards: &[Guard]) -> Option<u64> {
     let mut components =
         treatments.iter().zip(guards).map(|(treatment, guard)| treatment.component_of(guard));
     components.try_fold(0, |hash, component| Some(mix(hash, component?)))
 }
 
-/// One round of FxHash, with the product's high half folded in, so that the top bits of an f64
-/// reach the low bits that a table uses.
+/// One round of FxHash. It folds in the product's high half, so that the top bits of an f64 reach the low bits
+/// that a hash table uses.
 #[inline]
 fn mix(hash: u64, word: u64) -> u64 {
     let product = u128::from(hash.rotate_left(5) ^ word) * 0xf135_7aea_2e62_a9c5_u128;
@@ -170,11 +171,14 @@ fn text_hash(text: &str) -> u64 {
     hasher.finish()
 }
 
-/// A hasher of keys that are hashes already.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Identity(u64);
+/// A map whose keys are shape keys. They are hashes already, so they are not hashed again.
+pub(crate) type KeyMap<T> = HashMap<u64, T, BuildHasherDefault<KeyHasher>>;
 
-impl Hasher for Identity {
+/// Returns the key itself as its hash.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -189,8 +193,6 @@ impl Hasher for Identity {
         self.0 = hash;
     }
 }
-
-pub(super) type BuildIdentity = BuildHasherDefault<Identity>;
 
 #[cfg(test)]
 mod tests {
@@ -214,7 +216,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_value_keeps_the_guard_made_from_it_and_shares_its_key_with_the_bucket(
+        fn a_value_satisfies_its_own_guard_and_shares_the_key_of_its_bucket(
             x in prop_oneof![any::<f64>(), (1_u32..100_000).prop_map(f64::from)],
             y in prop_oneof![any::<f64>(), (1_u32..100_000).prop_map(f64::from)],
             halvings in 0_u32..9, divisor in 1_u32..40,
@@ -234,7 +236,7 @@ mod tests {
         }
 
         #[test]
-        fn a_category_keeps_its_own_guard(a in ".{0,20}", b in ".{0,20}") {
+        fn a_category_satisfies_its_own_guard_only(a in ".{0,20}", b in ".{0,20}") {
             let guard = Treatment::Category.guard(Scalar::Category(&a)).unwrap();
             prop_assert!(guard.holds(Scalar::Category(&a)));
             prop_assert_eq!(guard.holds(Scalar::Category(&b)), a == b);

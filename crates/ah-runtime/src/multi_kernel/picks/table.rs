@@ -1,30 +1,29 @@
-//! What is remembered: picks by shape key, with the guards under which each holds.
+//! The table of remembered picks, by shape key.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use ah_types::{FeatureKind, Scalar, Schema};
 
 use super::guard::Guard;
-use super::shape_key::{BuildIdentity, Dimension, DimensionKind, Treatment, key_of_guards, shape_key};
+use super::shape_key::{Dimension, DimensionKind, KeyMap, Treatment, key_of_guards, shape_key};
 
 /// A remembered pick.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Pick {
-    /// One for each feature.
-    pub(super) guards: Box<[Guard]>,
+pub(crate) struct Pick {
+    /// One per feature.
+    pub(crate) guards: Box<[Guard]>,
     /// The kernel's position.
-    pub(super) kernel: usize,
-    /// The median of each kernel in milliseconds; infinite where it failed, NaN where it was not measured.
-    pub(super) ms: Box<[f64]>,
-    /// What watching compares with: the pick's median, or what watching saw when a second
-    /// measurement confirmed it. Milliseconds.
-    pub(super) promised_ms: f64,
+    pub(crate) kernel: usize,
+    /// The median of each kernel in milliseconds; infinite if it failed, NaN if it was not measured.
+    pub(crate) ms: Box<[f64]>,
+    /// Milliseconds that watching compares with: the pick's median, or the watched median if a second measurement
+    /// confirmed the pick.
+    pub(crate) promised_ms: f64,
 }
 
 impl Pick {
-    /// The fastest kernel that was measured and is eligible.
-    pub(super) fn best(&self, eligible: impl Fn(usize) -> bool) -> Option<usize> {
+    /// Returns the fastest measured kernel that is eligible.
+    pub(crate) fn best(&self, eligible: impl Fn(usize) -> bool) -> Option<usize> {
         let mut order: Vec<usize> =
             (0..self.ms.len()).filter(|&kernel| self.ms[kernel].is_finite()).collect();
         order.sort_by(|&a, &b| self.ms[a].total_cmp(&self.ms[b]));
@@ -37,28 +36,28 @@ impl Pick {
     }
 }
 
-/// The picks of one MultiKernel at one moment. Readers share it; a change makes a new one.
+/// The picks of one MultiKernel at one moment. Readers share it; a change makes a new table.
 #[derive(Clone, Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     dimensions: Arc<[Dimension]>,
     treatments: Box<[Treatment]>,
-    picks: HashMap<u64, Arc<Pick>, BuildIdentity>,
-    /// The registry's generation when `consults` was found out.
-    pub(super) generation: u64,
-    /// A heuristic serves: it is asked first.
-    pub(super) consults: bool,
+    picks: KeyMap<Arc<Pick>>,
+    /// The registry's generation that `consults` is for.
+    pub(crate) generation: u64,
+    /// True if a heuristic serves; it is asked first.
+    pub(crate) consults: bool,
 }
 
-/// A dimension has become dynamic.
+/// A dimension that has become dynamic, with the two values that made it so.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Widened {
-    pub(super) slot: usize,
-    pub(super) first: f64,
-    pub(super) second: f64,
+pub(crate) struct Widening {
+    pub(crate) slot: usize,
+    pub(crate) first: f64,
+    pub(crate) second: f64,
 }
 
 impl Table {
-    pub(super) fn new(schema: &Schema, dimensions: Arc<[Dimension]>) -> Self {
+    pub(crate) fn new(schema: &Schema, dimensions: Arc<[Dimension]>) -> Self {
         let treatment = |(slot, feature): (usize, &ah_types::Feature)| match feature.kind {
             FeatureKind::Categorical => Treatment::Category,
             FeatureKind::Numerical if dimensions[slot].kind == DimensionKind::Dynamic => {
@@ -67,41 +66,41 @@ impl Table {
             FeatureKind::Numerical => Treatment::Exact,
         };
         let treatments = schema.features().iter().enumerate().map(treatment).collect();
-        Self { dimensions, treatments, picks: HashMap::default(), generation: 0, consults: false }
+        Self { dimensions, treatments, picks: KeyMap::default(), generation: 0, consults: false }
     }
 
-    /// The key of these values, or the first slot whose value is undefined.
+    /// Returns the key of these values, or the first slot whose value is undefined.
     #[inline]
-    pub(super) fn key(&self, values: &[Scalar<'_>]) -> Result<u64, usize> {
+    pub(crate) fn key(&self, values: &[Scalar<'_>]) -> Result<u64, usize> {
         shape_key(&self.treatments, values)
     }
 
-    /// The pick that holds for these values.
+    /// Returns the pick that holds for these values.
     #[inline]
-    pub(super) fn find(&self, values: &[Scalar<'_>]) -> Option<&Arc<Pick>> {
+    pub(crate) fn find(&self, values: &[Scalar<'_>]) -> Option<&Arc<Pick>> {
         let key = self.key(values).ok()?;
         self.picks.get(&key).filter(|pick| pick.holds(values))
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.picks.len()
     }
 
-    /// The picks, in an order that does not depend on hashing.
-    pub(super) fn picks(&self) -> Vec<&Arc<Pick>> {
+    /// Returns the picks in an order that does not depend on hashing.
+    pub(crate) fn picks(&self) -> Vec<&Arc<Pick>> {
         let mut picks: Vec<_> = self.picks.values().collect();
         picks.sort_by_cached_key(|pick| format!("{:?}", pick.guards));
         picks
     }
 
-    /// The guards of a pick for these values.
-    pub(super) fn guards(&self, values: &[Scalar<'_>]) -> Option<Box<[Guard]>> {
+    /// Returns the guards of a pick for these values.
+    pub(crate) fn guards(&self, values: &[Scalar<'_>]) -> Option<Box<[Guard]>> {
         let guard = |(slot, treatment): (usize, &Treatment)| treatment.guard(*values.get(slot)?);
         self.treatments.iter().enumerate().map(guard).collect()
     }
 
-    /// The slot and guard that keep the nearest pick (the one with most guards kept) from holding.
-    pub(super) fn nearest_miss(&self, values: &[Scalar<'_>]) -> Option<(usize, &Guard)> {
+    /// Returns the first broken guard, with its slot, of the pick with the fewest broken guards.
+    pub(crate) fn nearest_miss(&self, values: &[Scalar<'_>]) -> Option<(usize, &Guard)> {
         let broken = |pick: &Pick| {
             let broken = pick.guards.iter().zip(values).filter(|(guard, value)| !guard.holds(**value));
             broken.count()
@@ -114,20 +113,20 @@ impl Table {
             .find(|(slot, guard)| !values.get(*slot).is_some_and(|v| guard.holds(*v)))
     }
 
-    /// True where [`widen_for`](Self::widen_for) has something to do.
-    pub(super) fn would_widen(&self, values: &[Scalar<'_>]) -> bool {
+    /// True if [`widen_for`](Self::widen_for) would make a dimension dynamic.
+    pub(crate) fn would_widen(&self, values: &[Scalar<'_>]) -> bool {
         let number = |slot: usize| values.get(slot).and_then(|v| v.number());
         (0..self.treatments.len())
             .any(|slot| number(slot).is_some_and(|x| self.other_value(slot, x).is_some()))
     }
 
-    /// Makes each dimension dynamic of which these values are the second value.
-    pub(super) fn widen_for(&mut self, values: &[Scalar<'_>]) -> Vec<Widened> {
+    /// Makes dynamic each dimension that gets its second value here.
+    pub(crate) fn widen_for(&mut self, values: &[Scalar<'_>]) -> Vec<Widening> {
         let mut widened = Vec::new();
         for slot in 0..self.treatments.len() {
             let Some(second) = values.get(slot).and_then(|v| v.number()) else { continue };
             if let Some(first) = self.other_value(slot, second) {
-                widened.push(Widened { slot, first, second });
+                widened.push(Widening { slot, first, second });
             }
         }
         let slots: Vec<usize> = widened.iter().map(|w| w.slot).collect();
@@ -135,7 +134,7 @@ impl Table {
         widened
     }
 
-    /// Another value than this one that a pick is for, where the dimension may become dynamic.
+    /// Returns a remembered value other than this one, if the dimension may become dynamic.
     fn other_value(&self, slot: usize, value: f64) -> Option<f64> {
         if self.treatments[slot] != Treatment::Exact
             || self.dimensions[slot].kind != DimensionKind::Automatic
@@ -164,10 +163,9 @@ impl Table {
         }
     }
 
-    /// Remembers a pick, in the place of one under the same guards. Dimensions that its guards
-    /// take by bucket become dynamic. A pick whose guards do not fit this table is left out:
-    /// false.
-    pub(super) fn insert(&mut self, pick: Pick) -> bool {
+    /// Remembers a pick; it replaces a pick with the same guards. A dimension becomes dynamic if its guard is a
+    /// bucket. Returns false, and remembers nothing, if the guards do not fit this table.
+    pub(crate) fn insert(&mut self, pick: Pick) -> bool {
         if pick.guards.len() != self.treatments.len() {
             return false;
         }
@@ -198,7 +196,7 @@ impl Table {
         self.put(pick)
     }
 
-    /// Stores a pick whose guards fit the treatments or are narrower than they are.
+    /// Stores a pick whose guards fit the treatments, or are narrower.
     fn put(&mut self, mut pick: Pick) -> bool {
         for (slot, treatment) in self.treatments.iter().enumerate() {
             if let (Guard::Equals(x), Treatment::Bucket(_)) = (&pick.guards[slot], treatment) {
@@ -211,19 +209,19 @@ impl Table {
         true
     }
 
-    /// True where the pick of this key promises what this one does.
-    pub(super) fn promises(&self, key: u64, pick: &Pick) -> bool {
+    /// True if the pick of this key has the same kernel and promise as this one.
+    pub(crate) fn promises(&self, key: u64, pick: &Pick) -> bool {
         let same = |own: &Arc<Pick>| own.kernel == pick.kernel && own.promised_ms == pick.promised_ms;
         self.picks.get(&key).is_some_and(same)
     }
 
     /// Forgets the pick of this key.
-    pub(super) fn forget(&mut self, key: u64) {
+    pub(crate) fn forget(&mut self, key: u64) {
         self.picks.remove(&key);
     }
 
-    /// The same treatments without any pick.
-    pub(super) fn emptied(&self) -> Self {
-        Self { picks: HashMap::default(), ..self.clone() }
+    /// Returns a table with the same treatments and no picks.
+    pub(crate) fn emptied(&self) -> Self {
+        Self { picks: KeyMap::default(), ..self.clone() }
     }
 }

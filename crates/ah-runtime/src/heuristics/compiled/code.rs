@@ -1,22 +1,19 @@
-//! Closures that compute an expression, made once from its tree.
+//! Closures that compute an expression.
 //!
-//! A closure takes its operands where they are, so that `m <= 128` is one call; walking the tree takes a
-//! dispatch for each of the three. What an expression means says `ah_types::expr`.
+//! A closure reads its operands where they are: `m <= 128` is one call, where walking the tree dispatches three
+//! times. `ah_types::expr` defines what an expression means.
 
 use ah_types::expr::{self, BinaryOp, Expr, Function, UnaryOp};
 
-use super::Decision;
 use super::categories::UNNAMED;
+use super::decision::Code;
 
-/// Computes a value for the decision at hand.
-pub(super) type Code<T> = Box<dyn Fn(&mut Decision<'_>) -> T + Send + Sync>;
-
-/// Where a number is; a category is its id, a truth value 0 or 1, and what is undefined NaN.
+/// Where to read a number. A category is its id, a truth value is 0 or 1, and NaN is undefined.
 pub(super) enum Operand {
     Constant(f64),
     /// The logged number in this slot.
     Logged(usize),
-    /// The feature that is remembered once it is computed.
+    /// The computed feature at this position.
     Computed(usize),
     Code(Code<f64>),
 }
@@ -32,16 +29,16 @@ impl Operand {
     }
 }
 
-/// What the lowering of an expression needs to know of the model.
+/// The model around an expression.
 pub(super) trait Scope {
-    /// Where this feature is.
+    /// Where to read this feature.
     fn feature(&mut self, slot: usize) -> Operand;
     fn is_number(&self, slot: usize) -> bool;
     /// The id of a category.
     fn id(&self, category: &str) -> f64;
 }
 
-/// Lowers an expression that computes a number, a category or a truth value as [`Operand`] has it.
+/// Returns where to read the value of an expression of any type.
 pub(super) fn operand(expr: &Expr<usize>, scope: &mut impl Scope) -> Operand {
     match expr {
         Expr::Number(x) => Operand::Constant(*x),
@@ -73,7 +70,7 @@ pub(super) fn operand(expr: &Expr<usize>, scope: &mut impl Scope) -> Operand {
     }
 }
 
-/// Lowers an expression that computes a truth value; `None` is undefined.
+/// Returns the closure of an expression that computes a truth value; `None` is undefined.
 pub(super) fn truth(expr: &Expr<usize>, scope: &mut impl Scope) -> Code<Option<bool>> {
     match expr {
         Expr::Bool(b) => {
@@ -110,7 +107,7 @@ fn equality(equal: bool, a: &Expr<usize>, b: &Expr<usize>, scope: &mut impl Scop
     let may_be_unnamed = may_be_unnamed(a, scope) && may_be_unnamed(b, scope);
     let (a, b) = (operand(a, scope), operand(b, scope));
     if may_be_unnamed {
-        // Of two categories that the model does not name nobody knows whether they are equal.
+        // Two categories that the model does not name share an id and may differ.
         binary(
             a,
             b,
@@ -121,13 +118,13 @@ fn equality(equal: bool, a: &Expr<usize>, b: &Expr<usize>, scope: &mut impl Scop
     }
 }
 
-/// Undefined operands compare with nothing.
+/// Comparing an undefined operand is undefined.
 #[inline(always)]
 fn defined(a: f64, b: f64, holds: bool) -> Option<bool> {
     (!(a.is_nan() || b.is_nan())).then_some(holds)
 }
 
-/// True for categories that the model need not name.
+/// True for an expression whose category the model may not name.
 fn may_be_unnamed(expr: &Expr<usize>, scope: &impl Scope) -> bool {
     match expr {
         Expr::Feature(slot) => !scope.is_number(*slot),
@@ -140,7 +137,7 @@ fn call(function: Function, args: &[Expr<usize>], scope: &mut impl Scope) -> Ope
     let mut operands = args.iter().map(|arg| operand(arg, scope));
     let first = operands.next().unwrap_or(Operand::Constant(f64::NAN));
     match function {
-        // Comparisons pass NaN over, so it is looked for.
+        // A comparison with NaN is false, so NaN is checked for.
         Function::Min => operands
             .fold(first, |a, b| Operand::Code(binary(a, b, |a, b| if b < a || b.is_nan() { b } else { a }))),
         Function::Max => operands
@@ -183,7 +180,7 @@ fn comparison(
     binary(a, b, move |a, b| defined(a, b, holds(a, b)))
 }
 
-/// The operands that most expressions have are fetched without a call.
+/// Reads the most frequent kinds of operands without a further call.
 fn binary<T: 'static>(a: Operand, b: Operand, f: impl Fn(f64, f64) -> T + Send + Sync + 'static) -> Code<T> {
     use Operand::{Computed, Constant, Logged};
     match (a, b) {

@@ -1,15 +1,19 @@
-//! What is compiled computes what `ah_types::expr` says, whatever the expression and the values.
+//! A compiled expression computes what `ah_types::expr` defines, for any expression and values.
 
 use ah_types::expr::{BinaryOp, Expr, Function, UnaryOp};
 use ah_types::model::{Precondition, Provenance};
 use ah_types::tree::Stuck;
-use ah_types::{Derived, Feature, Features, Leaf, Model, Node as ModelNode, Row, Scalar, Schema, Test, Tree};
+use ah_types::{
+    Derived, Feature, FeatureKind, Features, Leaf, Model, Node as ModelNode, Row, Scalar, Schema, Test, Tree,
+};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::*;
+use super::CompiledModel;
+use super::decision::{PENDING, REMEMBERED};
+use crate::Unsure;
 
-/// Expressions over these features; truth values are categories as soon as they are features.
+/// Random expressions over these features. A feature with truth values is categorical.
 struct Grammar {
     numbers: Vec<&'static str>,
     categories: Vec<&'static str>,
@@ -76,7 +80,7 @@ impl Grammar {
 
 const LOGGED: usize = 4;
 
-/// Two numbers and two categories, six derived features, the last three of all before.
+/// Two numbers and two categories, and six derived features; the last three use all before them.
 fn model() -> impl Strategy<Value = Model> {
     let logged = || Grammar { numbers: vec!["m", "k"], categories: vec!["a", "b"] };
     let all = Grammar { numbers: vec!["m", "k", "d0"], categories: vec!["a", "b", "d1", "d2"] };
@@ -89,7 +93,7 @@ fn model() -> impl Strategy<Value = Model> {
     })
 }
 
-/// A model with the derived features `d0`, `d1` and so on, and for each feature a tree that splits by it.
+/// A model with the derived features `d0`, `d1` and so on, and one tree per feature that splits by it.
 fn model_of(logged: Schema, derived: impl IntoIterator<Item = String>, precondition: &Expr) -> Model {
     let derived = derived.into_iter().enumerate();
     let derived: Vec<_> =
@@ -127,7 +131,7 @@ fn model_of(logged: Schema, derived: impl IntoIterator<Item = String>, precondit
     }
 }
 
-/// Of either kind in any slot: a program may give what it likes, and fewer than it should.
+/// Values of either kind in any slot, sometimes too few: a program may pass anything.
 fn values() -> impl Strategy<Value = Vec<Scalar<'static>>> {
     let edges = vec![0.0, -0.0, 1.0, 2.0, 3.0, -8.0, 0.5, 4096.0, f64::NAN, f64::INFINITY, PENDING];
     let number = || prop_oneof![select(edges.clone()), any::<f64>()].prop_map(Scalar::Number);
@@ -144,8 +148,8 @@ fn values() -> impl Strategy<Value = Vec<Scalar<'static>>> {
     row.prop_map(|(m, k, a, b, len)| [m, k, a, b][..len].to_vec())
 }
 
-/// The decision of what is compiled is that of the model, and so is every feature's value.
-fn check(model: &Model, compiled: &Compiled, values: &[Scalar<'_>]) -> Result<(), TestCaseError> {
+/// Compiled and interpreted, decisions and features' values agree.
+fn check(model: &Model, compiled: &CompiledModel, values: &[Scalar<'_>]) -> Result<(), TestCaseError> {
     let (logged, mut decision) = (model.row(values), compiled.decide(values));
     let row = model.features.row(&logged);
     let holds = model.precondition.as_ref().map(|p| p.typed.eval_bool(&logged));
@@ -158,14 +162,14 @@ fn check(model: &Model, compiled: &Compiled, values: &[Scalar<'_>]) -> Result<()
         });
         prop_assert_eq!(decision.leaf(tree), end, "by slot {} of {:?}", tree, values);
     }
-    for (place, feature) in compiled.features.iter().enumerate() {
+    for (position, feature) in compiled.features.iter().enumerate() {
         let expected = match row.scalar(feature.slot) {
             Some(Scalar::Category(name)) => compiled.categories.id(name),
             Some(Scalar::Bool(holds)) => f64::from(holds),
             Some(Scalar::Number(x)) => x,
             None => f64::NAN,
         };
-        let found = decision.computed(place);
+        let found = decision.computed(position);
         let same = found == expected || found.is_nan() && expected.is_nan();
         prop_assert!(same, "slot {} of {:?}: {} instead of {}", feature.slot, values, found, expected);
     }
@@ -179,34 +183,34 @@ proptest! {
     #[cfg_attr(miri, ignore = "takes minutes, and no line of it is unsafe")]
     fn computes_what_the_expressions_say(model in model(), rows in prop::collection::vec(values(), 16)) {
         prop_assert_eq!(model.validate(), Ok(()));
-        let compiled = Compiled::new(&model);
+        let compiled = CompiledModel::new(&model);
         for values in &rows {
             check(&model, &compiled, values)?;
         }
     }
 }
 
-/// Each uses the one before it, so the last is computed through those that are not remembered.
+/// Each feature uses the one before it, so the last one needs features that are not remembered.
 #[test]
 fn more_features_than_are_remembered() {
     let expression = |i: usize| if i == 0 { "m + 1".to_owned() } else { format!("d{} + 1", i - 1) };
     let logged = Schema::new([Feature::numerical("m")]).unwrap();
     let model = model_of(logged, (0..REMEMBERED + 5).map(expression), &Expr::Bool(true));
-    let compiled = Compiled::new(&model);
+    let compiled = CompiledModel::new(&model);
     assert!(compiled.features.len() > REMEMBERED);
     for m in [-90.0, 1.0, f64::NAN] {
         check(&model, &compiled, &[m.into()]).unwrap();
     }
 }
 
-/// The longest chain that is allowed neither overflows the stack nor is computed wrongly.
+/// The longest chain that is allowed does not overflow the stack, and its value is right.
 #[test]
 fn a_chain_of_derived_features() {
     let links = if cfg!(miri) { 99 } else { 1999 };
     let expression = |i: usize| if i == 0 { "m".to_owned() } else { format!("-d{}", i - 1) };
     let logged = Schema::new([Feature::numerical("m")]).unwrap();
     let model = model_of(logged, (0..links).map(expression), &Expr::Bool(true));
-    let compiled = Compiled::new(&model);
+    let compiled = CompiledModel::new(&model);
     let values = [3.into()];
     assert_eq!(compiled.decide(&values).leaf(links), Ok(2), "3 is above 2");
     assert_eq!(compiled.decide(&values).leaf(links - 1), Ok(1), "-3 is not");

@@ -1,22 +1,22 @@
-//! What a decision point answers: a choice, or the fallback and why.
+//! The answer of a decision point: a choice, or the fallback and why.
 
 use std::fmt;
 
-use crate::heuristic::Unsure;
+use crate::heuristics::Unsure;
 
 /// The choice to take now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer<'a> {
     /// Its name.
     pub choice: &'a str,
-    /// Its position among the choices of the decision point: for dispatching, not for storing.
+    /// Its position among the decision point's choices. For dispatch only: positions may change between builds.
     pub index: usize,
-    /// Why it is the fallback; `None` where a heuristic chose.
+    /// Why the choice is the fallback; `None` if a heuristic chose.
     pub fallback: Option<Reason>,
 }
 
 impl Answer<'_> {
-    /// True where a heuristic chose.
+    /// True if a heuristic chose.
     #[must_use]
     pub fn is_learned(&self) -> bool {
         self.fallback.is_none()
@@ -37,10 +37,10 @@ impl fmt::Display for Answer<'_> {
 /// Why the answer is the fallback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Reason {
-    /// The environment or the program says not to consult.
+    /// The environment or the program turned consulting off.
     #[error("not enabled")]
     NotEnabled,
-    /// This run collects: the fallback is returned whatever was measured.
+    /// This run collects, so the answer is always the fallback.
     #[error("collecting")]
     Collecting,
     /// The decision point's own precondition does not hold.
@@ -49,14 +49,14 @@ pub enum Reason {
     /// No heuristic is known for the optimization.
     #[error("no heuristic")]
     NoHeuristic,
-    /// There are heuristics, none for this device, these features or these choices;
-    /// [`AutoHeuristic::explain`](crate::AutoHeuristic::explain) says what differs.
+    /// There are heuristics, but none for this device, these features and these choices;
+    /// [`AutoHeuristic::explain`](crate::AutoHeuristic::explain) names the differences.
     #[error("no heuristic passes the guard")]
     Guard,
     /// The heuristic declines.
     #[error("unsure: {0}")]
     Unsure(Unsure),
-    /// The heuristic's choices are not available for this input.
+    /// None of the heuristic's choices is available for this input.
     #[error("the choice is not available")]
     NotAvailable,
 }

@@ -1,4 +1,4 @@
-//! Appending what a running program measured to a log, in the format of `ah-collect`.
+//! Appends a running program's measurements to a log, in the format of `ah-collect`.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,7 @@ use ah_types::{Context, Device, LogError, Outcome, Scalar, Schema};
 
 /// The log of one decision point. The file is opened at the first append.
 #[derive(Debug)]
-pub(crate) struct Recorder {
+pub(super) struct Recorder {
     path: PathBuf,
     metadata: Metadata,
     schema: Schema,
@@ -22,10 +22,10 @@ pub enum RecordError {
     /// The log cannot be written.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// A context without all features cannot stand in a log.
-    #[error("the feature {0:?} has no value of its kind, so the measurement was not logged")]
+    /// A log needs every feature of a context.
+    #[error("the feature {0:?} has no value of its kind, so the measurement is not in the log")]
     Undefined(String),
-    /// A choice that the decision point does not have.
+    /// The decision point has no choice of this name.
     #[error("the choice {found:?} is none of the decision point's: {}", known.join(", "))]
     UnknownChoice {
         /// Its name.
@@ -36,7 +36,7 @@ pub enum RecordError {
 }
 
 impl Recorder {
-    pub(crate) fn new(
+    pub(super) fn new(
         path: PathBuf,
         optimization: &str,
         schema: &Schema,
@@ -48,7 +48,7 @@ impl Recorder {
             format: 1,
             device: device.clone(),
             timing,
-            // The inputs are those of the program, none is drawn.
+            // The program's own inputs; none is drawn.
             seed: 0,
             tool: concat!("ah-runtime ", env!("CARGO_PKG_VERSION")).to_owned(),
         };
@@ -60,12 +60,12 @@ impl Recorder {
         }
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Appends all samples of one input. A skipped choice leaves no row, a failed one `inf`.
-    pub(crate) fn append<'a>(
+    /// Appends all samples of one input. A skipped choice has no row; a failed one has `inf`.
+    pub(super) fn append<'a>(
         &self,
         values: &[Scalar<'_>],
         outcomes: impl IntoIterator<Item = (&'a str, Outcome)>,

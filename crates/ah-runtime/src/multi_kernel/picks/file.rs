@@ -1,4 +1,4 @@
-//! Picks on disk: one JSON file for each MultiKernel, set of kernels and device.
+//! Picks on disk: one JSON file per MultiKernel, set of kernels and device.
 //!
 //! ```json
 //! {"format": "autoheuristic-picks", "version": 1, "name": "softmax", "device": {…},
@@ -8,9 +8,8 @@
 //!             "kernel": "persistent", "ms": {"looped": 0.21, "persistent": 0.17}, "promised_ms": 0.17}]}
 //! ```
 //!
-//! A file is taken whole or not at all: whatever does not fit this program's kernels, versions,
-//! features or device, or is not what such a file should be, makes it ignored with a warning.
-//! Writers merge under a lock on a neighbouring file and rename, so readers never see a part.
+//! A file is read whole or ignored with a warning: its format, kernels, versions, features and device must be this
+//! program's. Writers merge under a lock on a neighbouring file and rename, so that no reader sees part of a file.
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
@@ -24,24 +23,26 @@ use serde::{Deserialize, Serialize};
 
 use super::guard::{Bucket, Guard};
 use super::table::Pick;
+use crate::environment::file_name;
+use crate::multi_kernel::source_hash::source_hash;
 
 const FORMAT: &str = "autoheuristic-picks";
 const VERSION: u32 = 1;
-/// A pick takes some 300 bytes; no honest file comes near this.
+/// A pick takes about 300 bytes, so no honest file is this large.
 const MAX_BYTES: u64 = 16 << 20;
-/// Rewriting takes some milliseconds; 8 processes at once wait far less than this.
+/// Rewriting takes a few milliseconds; even 8 processes at once wait far less.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A temporary file this old was left behind by a killed process.
+/// A temporary file of this age was left by a killed process.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
-/// Whose picks a file holds: all that must agree.
+/// The kernels, features and device that a file of picks is for. All must agree.
 #[derive(Clone, Debug)]
-pub(super) struct Identity {
-    pub(super) name: String,
-    pub(super) device: Device,
+pub(crate) struct KernelSet {
+    pub(crate) name: String,
+    pub(crate) device: Device,
     /// Names and versions.
-    pub(super) kernels: Vec<(String, String)>,
-    pub(super) schema: Schema,
+    pub(crate) kernels: Vec<(String, String)>,
+    pub(crate) schema: Schema,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -75,7 +76,7 @@ struct FeatureFile {
 struct PickFile {
     guards: Vec<GuardFile>,
     kernel: String,
-    /// `null`: it failed. A kernel that was not eligible is left out.
+    /// `null` if the kernel failed. A kernel that was not eligible is left out.
     ms: BTreeMap<String, Option<f64>>,
     promised_ms: f64,
 }
@@ -90,7 +91,7 @@ struct GuardFile {
     equals: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     above: Option<f64>,
-    /// With `above` alone: no bound above.
+    /// Absent beside `above`: no upper bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     up_to: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,7 +101,7 @@ struct GuardFile {
 /// Why a file of picks is ignored.
 #[derive(Debug, thiserror::Error)]
 pub enum PicksError {
-    /// It cannot be read or written.
+    /// The file cannot be read or written.
     #[error("{}: cannot {action} the picks: {source}", path.display())]
     Io {
         /// The file.
@@ -110,7 +111,7 @@ pub enum PicksError {
         /// Why.
         source: std::io::Error,
     },
-    /// It is not what it should be, or not of this program.
+    /// The content is malformed, or not of this program.
     #[error("{}: not the picks of this program: {reason}", path.display())]
     Invalid {
         /// The file.
@@ -120,9 +121,9 @@ pub enum PicksError {
     },
 }
 
-impl Identity {
-    /// The text of a file with these picks. The same picks give the same bytes.
-    pub(super) fn print(&self, picks: &[Arc<Pick>]) -> String {
+impl KernelSet {
+    /// Returns the text of a file with these picks. The same picks give the same bytes.
+    pub(crate) fn print(&self, picks: &[Arc<Pick>]) -> String {
         let mut picks: Vec<PickFile> = picks.iter().map(|pick| self.pick_file(pick)).collect();
         picks.sort_by_cached_key(|pick| serde_json::to_string(&pick.guards).unwrap_or_default());
         let file = PicksFile {
@@ -180,11 +181,11 @@ impl Identity {
         }
     }
 
-    /// The picks in the text of a file.
+    /// Returns the picks in the text of a file.
     ///
     /// # Errors
     /// Expected and found, in words.
-    pub(super) fn parse(&self, text: &str) -> Result<Vec<Pick>, String> {
+    pub(crate) fn parse(&self, text: &str) -> Result<Vec<Pick>, String> {
         let file: PicksFile = serde_json::from_str(text).map_err(|e| e.to_string())?;
         if (file.format.as_str(), file.version) != (FORMAT, VERSION) {
             let found = (&file.format, file.version);
@@ -207,7 +208,11 @@ impl Identity {
             return Err(format!("expected the kernels {expected}, found {found}"));
         }
         if file.features != self.feature_files() {
-            return Err("its features are others".to_owned());
+            let show = |features: &[FeatureFile]| {
+                features.iter().map(|f| f.name.as_str()).collect::<Vec<_>>().join(", ")
+            };
+            let (expected, found) = (show(&self.feature_files()), show(&file.features));
+            return Err(format!("expected the features {expected}, found {found}"));
         }
         file.picks.iter().map(|pick| self.pick(pick)).collect()
     }
@@ -239,7 +244,7 @@ impl Identity {
                     let up_to = up_to.unwrap_or(f64::INFINITY);
                     Ok(Guard::Within(Bucket { above: *above, up_to, divisible: *divisible }))
                 }
-                _ => Err(format!("expected one kind of guard, found several or none in {}", described())),
+                _ => Err(format!("expected exactly one kind of guard in {}", described())),
             }
         });
         let guards = guards.collect::<Result<_, String>>()?;
@@ -253,7 +258,7 @@ impl Identity {
         }
         let kernel = position(&file.kernel)?;
         if !ms[kernel].is_finite() {
-            return Err(format!("the pick {:?} was not measured", file.kernel));
+            return Err(format!("the pick {:?} has no time", file.kernel));
         }
         if file.promised_ms < 0.0 {
             return Err(format!("expected a time, found {}", file.promised_ms));
@@ -261,34 +266,34 @@ impl Identity {
         Ok(Pick { guards, kernel, ms: ms.into(), promised_ms: file.promised_ms })
     }
 
-    /// The name of the file for these kernels, features and this device.
-    pub(super) fn file_name(&self) -> String {
-        let identity = self.print(&[]);
-        let name = crate::env::file_name(&self.name);
-        format!("{name}-{:016x}.json", super::source_hash(&identity))
+    /// Returns the name of the file for these kernels, features and this device.
+    pub(crate) fn file_name(&self) -> String {
+        let head = self.print(&[]);
+        let name = file_name(&self.name);
+        format!("{name}-{:016x}.json", source_hash(&head))
     }
 }
 
-/// When a file was last changed and how long it is, as far as it can be told.
-pub(super) type Stamp = Option<(SystemTime, u64)>;
+/// A file's time of change and length; `None` if unknown.
+pub(crate) type Stamp = Option<(SystemTime, u64)>;
 
 fn stamp(path: &Path) -> Stamp {
     let metadata = std::fs::metadata(path).ok()?;
     Some((metadata.modified().ok()?, metadata.len()))
 }
 
-/// Reads a file of picks; `None` where there is none.
-pub(super) fn read(path: &Path, identity: &Identity) -> Result<Option<(Vec<Pick>, Stamp)>, PicksError> {
+/// Reads a file of picks; `None` if there is no file.
+pub(crate) fn read(path: &Path, kernels: &KernelSet) -> Result<Option<(Vec<Pick>, Stamp)>, PicksError> {
     let io = |source| PicksError::Io { path: path.to_owned(), action: "read", source };
     let invalid = |reason: String| PicksError::Invalid { path: path.to_owned(), reason };
-    // Looked at before it is opened: opening a pipe would wait for its other end.
+    // Checked before opening: opening a pipe would wait for its other end.
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => {}
         Ok(_) => return Err(invalid("expected a file".to_owned())),
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(io(e)),
     }
-    // Taken before reading: a change in between is then seen as one.
+    // Taken before reading, so that a change in between is noticed later.
     let stamp = stamp(path);
     let mut text = String::new();
     let file = File::open(path).map_err(io)?;
@@ -296,20 +301,19 @@ pub(super) fn read(path: &Path, identity: &Identity) -> Result<Option<(Vec<Pick>
     if text.len() as u64 > MAX_BYTES {
         return Err(invalid(format!("expected at most {MAX_BYTES} bytes")));
     }
-    let picks = identity.parse(&text).map_err(invalid)?;
+    let picks = kernels.parse(&text).map_err(invalid)?;
     Ok(Some((picks, stamp)))
 }
 
-/// True where the file is not the one of this stamp any more.
-pub(super) fn changed(path: &Path, known: &Stamp) -> bool {
+/// True if the file has changed since this stamp.
+pub(crate) fn changed(path: &Path, known: &Stamp) -> bool {
     stamp(path) != *known
 }
 
-/// Adds picks to a file: `merge` gets what it holds now (nothing where it is not valid) and gives
-/// what it shall hold.
-pub(super) fn update(
+/// Rewrites a file of picks. `merge` gets its current picks (none if the file is invalid) and returns the new ones.
+pub(crate) fn update(
     path: &Path,
-    identity: &Identity,
+    kernels: &KernelSet,
     merge: impl FnOnce(Vec<Pick>) -> Vec<Arc<Pick>>,
 ) -> Result<(), PicksError> {
     let io = |source| PicksError::Io { path: path.to_owned(), action: "write", source };
@@ -317,23 +321,23 @@ pub(super) fn update(
         std::fs::create_dir_all(folder).map_err(io)?;
     }
     let _lock = lock(&path.with_extension("lock")).map_err(io)?;
-    let there = match read(path, identity) {
+    let there = match read(path, kernels) {
         Ok(found) => found.map(|(picks, _)| picks).unwrap_or_default(),
         Err(error) => {
-            log::warn!("{error}; it is written anew");
+            log::warn!("{error}; it will be replaced");
             Vec::new()
         }
     };
-    let text = identity.print(&merge(there));
+    let text = kernels.print(&merge(there));
     artefact::write_atomic(path, text.as_bytes()).map_err(io)
 }
 
-/// The lock under which a file is rewritten. The file itself is renamed over, so a lock on it
-/// would not exclude the next writer. It goes with its holder, a killed one too; one that hangs
-/// costs the others [`PATIENCE`] and the writing, never more.
+/// Takes the lock for rewriting a file. It is a file of its own, because the picks' file is replaced by renaming and a
+/// lock on it would not exclude the next writer. The system releases the lock of a killed process; one that hangs
+/// costs the others [`PATIENCE`] and their write.
 fn lock(path: &Path) -> std::io::Result<File> {
     if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
-        return Err(std::io::Error::new(ErrorKind::InvalidInput, "its lock is not a file"));
+        return Err(std::io::Error::new(ErrorKind::InvalidInput, "its lock is not a regular file"));
     }
     let file = File::options().create(true).append(true).open(path)?;
     let begin = Instant::now();
@@ -349,9 +353,8 @@ fn lock(path: &Path) -> std::io::Result<File> {
     }
 }
 
-/// Removes the files of picks that were longest not used until the folder holds at most `limit` bytes.
-/// The one at `keep` stays.
-pub(super) fn evict(folder: &Path, limit: u64, keep: &Path) {
+/// Removes the longest unused files of picks until the folder holds at most `limit` bytes. Keeps the file at `keep`.
+pub(crate) fn evict(folder: &Path, limit: u64, keep: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     let entries: Vec<_> = entries.flatten().collect();
     for entry in &entries {
@@ -375,14 +378,17 @@ pub(super) fn evict(folder: &Path, limit: u64, keep: &Path) {
             return;
         }
         if path != keep && std::fs::remove_file(&path).is_ok() {
-            log::info!("{}: removed, because the picks took more than {limit} bytes", path.display());
+            log::info!(
+                "{}: removed, because the folder's picks took more than {limit} bytes",
+                path.display()
+            );
             total -= bytes;
         }
     }
 }
 
 /// Marks a file as used now, for [`evict`].
-pub(super) fn touch(path: &Path) -> Stamp {
+pub(crate) fn touch(path: &Path) -> Stamp {
     if let Ok(file) = File::options().append(true).open(path) {
         let _ = file.set_modified(SystemTime::now());
     }

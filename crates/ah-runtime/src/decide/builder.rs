@@ -1,7 +1,7 @@
-//! Setting up a decision point. Everything is checked here, once.
+//! Setting up a decision point. The builder checks everything, once.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ah_types::expr::{self, ParseError, TypeError};
 use ah_types::feature::DuplicateFeature;
@@ -10,10 +10,26 @@ use ah_types::{
     Derived, DerivedError, Device, Feature, Features, ModelError, Optimization, OptimizationError, Schema,
 };
 
-use crate::auto_heuristic::{AutoHeuristic, Mode, Parts, Precondition};
-use crate::env::Environment;
-use crate::heuristic::Heuristic;
-use crate::loaded_model::LoadedModel;
+use super::auto_heuristic::{AutoHeuristic, Precondition, PreconditionFn};
+use super::binding::Bindings;
+use super::recorder::Recorder;
+use crate::environment::Environment;
+use crate::heuristics::{Heuristic, LoadedModel};
+use crate::sync::ArcSwap;
+
+/// Whether a decision point consults, collects, or does neither.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// As [the environment](crate::Environment) sets it; without a variable it consults.
+    #[default]
+    FromEnvironment,
+    /// Consults.
+    Consult,
+    /// Measures every choice, appends to the log, and takes the fallback.
+    Collect,
+    /// Takes the fallback.
+    Off,
+}
 
 /// Sets up an [`AutoHeuristic`]; see [`AutoHeuristic::builder`].
 #[must_use = "a builder does nothing until `build`"]
@@ -29,14 +45,14 @@ pub struct Builder {
     models: Vec<PathBuf>,
     device: Option<Device>,
     environment: Option<Environment>,
-    mode: Mode,
+    role: Role,
     log: Option<PathBuf>,
     timing: TimingPolicy,
 }
 
 enum PreconditionSource {
     Expression(String),
-    Function(crate::auto_heuristic::PreconditionFn),
+    Function(PreconditionFn),
 }
 
 /// A decision point cannot be set up.
@@ -60,8 +76,8 @@ pub enum SetupError {
         /// The choices.
         choices: Vec<String>,
     },
-    /// A choice that is always to be included does not exist.
-    #[error("{name}: the choice {choice:?}, which is always to be included, is not among the choices")]
+    /// An always-included choice does not exist.
+    #[error("{name}: the always-included choice {choice:?} is not among the choices")]
     AlwaysIncluded {
         /// The decision point.
         name: String,
@@ -77,7 +93,7 @@ pub enum SetupError {
     /// The precondition is malformed.
     #[error("precondition: {0}")]
     PreconditionSyntax(#[from] ParseError),
-    /// The precondition does not fit the features, or is no truth value.
+    /// The precondition does not fit the features, or is not a truth value.
     #[error("precondition: {0}")]
     PreconditionType(#[from] TypeError),
     /// The optimization is malformed.
@@ -86,22 +102,23 @@ pub enum SetupError {
     /// A model file cannot be used.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// A heuristic or model was given that decides another optimization.
+    /// A given heuristic or model decides another optimization.
     #[error("{name}: the heuristic {heuristic:?} decides {optimization:?}; give it to that decision point")]
     OtherOptimization {
         /// The decision point.
         name: String,
         /// The heuristic.
         heuristic: String,
-        /// What it decides.
+        /// The optimization that it decides.
         optimization: String,
     },
 }
 
-impl Builder {
-    pub(crate) fn new(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
+impl AutoHeuristic {
+    /// Begins the set-up of this optimization's decision point.
+    pub fn builder(optimization: &str) -> Builder {
+        Builder {
+            name: optimization.to_owned(),
             choices: Vec::new(),
             fallback: None,
             features: Vec::new(),
@@ -112,44 +129,46 @@ impl Builder {
             models: Vec::new(),
             device: None,
             environment: None,
-            mode: Mode::Environment,
+            role: Role::default(),
             log: None,
             timing: TimingPolicy::default(),
         }
     }
+}
 
-    /// The choices, by name. Their order is that of [`Answer::index`](crate::Answer::index).
+impl Builder {
+    /// Sets the choices, in the order of [`Answer::index`](crate::Answer::index).
     pub fn choices(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.choices = names.into_iter().map(Into::into).collect();
         self
     }
 
-    /// What the program does without a heuristic, or when it is unsure. Without this call: the first choice.
+    /// Sets the choice to take without a heuristic, or when it is unsure. Default: the first choice.
     pub fn fallback(mut self, name: &str) -> Self {
         self.fallback = Some(name.to_owned());
         self
     }
 
-    /// One more numerical feature of the context. The order of these calls is that of the values.
+    /// Adds a numerical feature. The calls' order is the order of the values.
     pub fn numerical(self, name: &str) -> Self {
         self.feature(Feature::numerical(name))
     }
 
-    /// One more categorical feature of the context.
+    /// Adds a categorical feature.
     pub fn categorical(self, name: &str) -> Self {
         self.feature(Feature::categorical(name))
     }
 
-    /// One more feature of the context.
+    /// Adds a feature.
     pub fn feature(mut self, feature: Feature) -> Self {
         self.features.push(feature);
         self
     }
 
-    /// Takes features, derived features and, unless one is given, the fallback from an optimization's
-    /// description. Its preconditions are in the heuristics that were learned with it.
+    /// Takes the features, the derived features and, unless one is set, the fallback from an optimization's
+    /// description. Its preconditions are part of the heuristics learned with it.
     ///
-    /// Call [`choices`](Self::choices) before: the fallback is the first of its list that is among them.
+    /// Call [`choices`](Self::choices) first: the fallback is the first of the description's list that is a choice.
     pub fn optimization(mut self, optimization: &Optimization) -> Self {
         self.features.extend(optimization.features.iter().cloned());
         self.derived.extend(optimization.derived.iter().cloned());
@@ -159,19 +178,20 @@ impl Builder {
         self
     }
 
-    /// A derived feature, for the precondition and for heuristics that want it by this name.
+    /// Adds a derived feature, for the precondition and for heuristics that need it by this name.
     pub fn derived(mut self, name: &str, expression: &str) -> Self {
         self.derived.push(Derived { name: name.to_owned(), expression: expression.to_owned() });
         self
     }
 
-    /// A truth value over the features (derived ones too); where it does not hold, the fallback is taken.
+    /// Sets a truth value over the features, derived ones included. If it does not hold, the answer is the
+    /// fallback.
     pub fn precondition(mut self, expression: &str) -> Self {
         self.precondition = Some(PreconditionSource::Expression(expression.to_owned()));
         self
     }
 
-    /// The precondition as a function of the values by slot.
+    /// Sets the precondition as a function of the values by slot.
     pub fn precondition_fn(
         mut self,
         holds: impl Fn(&[ah_types::Scalar<'_>]) -> bool + Send + Sync + 'static,
@@ -180,49 +200,49 @@ impl Builder {
         self
     }
 
-    /// A choice that [`AutoHeuristic::top_k`] always includes, for example the vendor's library.
+    /// Adds a choice that [`AutoHeuristic::top_k`] always includes, for example the vendor's library.
     pub fn always_include(mut self, choice: &str) -> Self {
         self.always_included.push(choice.to_owned());
         self
     }
 
-    /// A heuristic of this decision point's own; it comes before those of the registry.
+    /// Adds a heuristic for this decision point; it comes before registered ones.
     pub fn heuristic(mut self, heuristic: impl Heuristic + 'static) -> Self {
         self.heuristics.push(Arc::new(heuristic));
         self
     }
 
-    /// A model file; it comes before the heuristics of the registry.
+    /// Adds a model file; it comes before registered heuristics.
     pub fn model(mut self, path: impl AsRef<Path>) -> Self {
         self.models.push(path.as_ref().to_owned());
         self
     }
 
-    /// The device that the kernels run on. Without this call: this processor.
+    /// Sets the device that the kernels run on. Default: this processor.
     pub fn device(mut self, device: Device) -> Self {
         self.device = Some(device);
         self
     }
 
-    /// Consult or collect whatever the environment says.
-    pub fn mode(mut self, mode: Mode) -> Self {
-        self.mode = mode;
+    /// Sets the role, whatever the environment sets.
+    pub fn role(mut self, role: Role) -> Self {
+        self.role = role;
         self
     }
 
-    /// The log's file, whatever the environment says.
+    /// Sets the log's file, whatever the environment sets.
     pub fn log(mut self, path: impl AsRef<Path>) -> Self {
         self.log = Some(path.as_ref().to_owned());
         self
     }
 
-    /// How the feedback is measured, for the log's metadata.
+    /// Sets the timing policy for the log's metadata.
     pub fn timing(mut self, policy: TimingPolicy) -> Self {
         self.timing = policy;
         self
     }
 
-    /// Another environment than the process's own, for tests and embedding.
+    /// Replaces the process's environment, for tests and embedding.
     pub fn environment(mut self, environment: Environment) -> Self {
         self.environment = Some(environment);
         self
@@ -235,7 +255,7 @@ impl Builder {
     /// Checks everything and finds the heuristics.
     ///
     /// # Errors
-    /// [`SetupError`] says what does not fit.
+    /// [`SetupError`] names what does not fit.
     pub fn build(self) -> Result<AutoHeuristic, SetupError> {
         let environment = self.environment_or_current();
         let name = self.name;
@@ -277,19 +297,40 @@ impl Builder {
                 optimization: other.optimization().to_owned(),
             });
         }
-        Ok(AutoHeuristic::new(Parts {
+        let listed = |list: &[String]| list.contains(&name);
+        let (consults, collects) = match self.role {
+            Role::FromEnvironment => {
+                (environment.consult.as_deref().is_none_or(listed), listed(&environment.collect))
+            }
+            Role::Consult => (true, false),
+            Role::Collect => (false, true),
+            Role::Off => (false, false),
+        };
+        let device = self.device.unwrap_or_else(|| this_cpu().clone());
+        let log = self.log.unwrap_or_else(|| environment.log_file(&name, &device));
+        let recorder = Recorder::new(log, &name, features.base(), &self.choices, &device, self.timing);
+        let auto_heuristic = AutoHeuristic {
             name,
             choices: self.choices,
             fallback,
             features,
             precondition,
             always_included,
+            model_folders: environment.model_folders,
             heuristics,
-            device: self.device.unwrap_or_else(|| crate::this_cpu().clone()),
-            mode: self.mode,
-            log: self.log,
-            timing: self.timing,
-            environment,
-        }))
+            device,
+            consults,
+            collects,
+            recorder,
+            bindings: ArcSwap::from_pointee(Bindings::default()),
+        };
+        auto_heuristic.bind();
+        Ok(auto_heuristic)
     }
+}
+
+/// This processor, detected once.
+fn this_cpu() -> &'static Device {
+    static CPU: OnceLock<Device> = OnceLock::new();
+    CPU.get_or_init(ah_measure::this_cpu)
 }

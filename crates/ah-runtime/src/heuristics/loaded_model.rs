@@ -1,4 +1,4 @@
-//! A model file as a [`Heuristic`], without generating code.
+//! A model file as a [`Heuristic`], without generated code.
 
 use std::cmp::Ordering;
 use std::path::Path;
@@ -9,14 +9,15 @@ use ah_types::model::ModelError;
 use ah_types::tree::LeafUnsure;
 use ah_types::{ChoiceId, Device, Leaf, Model, Scalar};
 
-use crate::compiled::Compiled;
-use crate::heuristic::{DeviceGuard, Heuristic, Unsure};
+use super::compiled::CompiledModel;
+use super::device_guard::DeviceGuard;
+use super::heuristic::{Heuristic, Unsure};
 
 /// A checked model, ready to decide.
 #[derive(Clone, Debug)]
 pub struct LoadedModel {
     model: Model,
-    compiled: Arc<Compiled>,
+    compiled: Arc<CompiledModel>,
 }
 
 impl LoadedModel {
@@ -134,7 +135,7 @@ impl<'a> Leaves<'a> {
 impl From<Model> for LoadedModel {
     /// `model` must be [valid](Model::validate), as every model that was read is.
     fn from(model: Model) -> Self {
-        Self { compiled: Arc::new(Compiled::new(&model)), model }
+        Self { compiled: Arc::new(CompiledModel::new(&model)), model }
     }
 }
 

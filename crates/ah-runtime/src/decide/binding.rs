@@ -1,5 +1,5 @@
-//! A heuristic bound to a decision point: whose slots are whose, whose choices are whose.
-//! All names are compared here, once; deciding works with positions.
+//! A heuristic bound to a decision point. Binding compares names once and keeps positions; decisions use the
+//! positions.
 
 use std::cell::Cell;
 use std::fmt;
@@ -8,20 +8,20 @@ use std::sync::Arc;
 use ah_types::device::DeviceMismatch;
 use ah_types::{Device, Features, Row, Scalar};
 
-use crate::answer::Reason;
-use crate::heuristic::{Heuristic, Unsure};
+use super::answer::Reason;
+use crate::heuristics::{Heuristic, Unsure};
 
-/// Values up to this many lie on the stack when a heuristic wants them in another order.
+/// Up to this many values are reordered on the stack.
 const ON_STACK: usize = 32;
 
 /// Why a heuristic cannot serve a decision point.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
+pub(super) enum Misfit {
     /// It was learned on another device.
     #[error(transparent)]
     Device(#[from] DeviceMismatch),
-    /// It needs a feature that the decision point does not have.
-    #[error("it needs the feature {0:?}, which the decision point does not have")]
+    /// It needs a feature that the decision point lacks.
+    #[error("it needs the feature {0:?}, which the decision point lacks")]
     Feature(String),
     /// None of its choices is one of the decision point's.
     #[error("none of its choices is one of the decision point's")]
@@ -29,33 +29,33 @@ pub enum Unfit {
 }
 
 /// A heuristic that serves a decision point.
-pub(crate) struct Bound {
+pub(super) struct Binding {
     heuristic: Arc<dyn Heuristic>,
-    /// The decision point's slot of each of the heuristic's features; `None`: the same order.
+    /// The decision point's slot of each of the heuristic's features; `None` if the order is the same.
     slots: Option<Box<[usize]>>,
     /// The decision point's position of each of the heuristic's choices.
     choices: Box<[Option<usize>]>,
-    /// Every choice of the heuristic is one of the decision point's.
+    /// True if the decision point has every choice of the heuristic.
     complete: bool,
 }
 
-impl Bound {
-    pub(crate) fn new(
+impl Binding {
+    pub(super) fn new(
         heuristic: Arc<dyn Heuristic>,
         device: &Device,
         features: &Features,
         choices: &[String],
-    ) -> Result<Self, Unfit> {
+    ) -> Result<Self, Misfit> {
         heuristic.admits(device)?;
         let slots: Box<[usize]> = heuristic
             .features()
             .into_iter()
-            .map(|name| features.all().slot(name).ok_or_else(|| Unfit::Feature(name.to_owned())))
+            .map(|name| features.all().slot(name).ok_or_else(|| Misfit::Feature(name.to_owned())))
             .collect::<Result<_, _>>()?;
         let positions: Box<[Option<usize>]> =
             heuristic.choices().into_iter().map(|name| choices.iter().position(|c| c == name)).collect();
         if positions.iter().all(Option::is_none) {
-            return Err(Unfit::Choices);
+            return Err(Misfit::Choices);
         }
         let same_order = slots.iter().copied().eq(0..slots.len());
         Ok(Self {
@@ -66,12 +66,12 @@ impl Bound {
         })
     }
 
-    pub(crate) fn heuristic(&self) -> &dyn Heuristic {
+    pub(super) fn heuristic(&self) -> &dyn Heuristic {
         &*self.heuristic
     }
 
-    /// The decision point's position of the choice to take.
-    pub(crate) fn decide(
+    /// Returns the decision point's position of the choice to take.
+    pub(super) fn decide(
         &self,
         features: &Features,
         values: &[Scalar<'_>],
@@ -94,8 +94,8 @@ impl Bound {
         }
     }
 
-    /// The decision point's positions of the ranked choices, best first.
-    pub(crate) fn ranked(
+    /// Visits the decision point's positions of the ranked choices, best first.
+    pub(super) fn ranked(
         &self,
         features: &Features,
         values: &[Scalar<'_>],
@@ -110,7 +110,7 @@ impl Bound {
         })
     }
 
-    /// Calls `f` with the values in the heuristic's order.
+    /// Calls `f` with the values in the order of the heuristic's slots.
     fn with_values<T>(
         &self,
         features: &Features,
@@ -133,9 +133,9 @@ impl Bound {
     }
 }
 
-impl fmt::Debug for Bound {
+impl fmt::Debug for Binding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bound")
+        f.debug_struct("Binding")
             .field("heuristic", &self.heuristic.name())
             .field("slots", &self.slots)
             .field("choices", &self.choices)
@@ -144,47 +144,52 @@ impl fmt::Debug for Bound {
 }
 
 /// All heuristics of a decision point, in order, at one generation of the registry.
-#[derive(Debug)]
-pub(crate) struct Bindings {
-    pub(crate) generation: u64,
-    pub(crate) bound: Vec<Bound>,
-    /// The names of those that cannot serve, and why.
-    pub(crate) unfit: Vec<(String, Unfit)>,
+#[derive(Debug, Default)]
+pub(super) struct Bindings {
+    pub(super) generation: u64,
+    /// The heuristics that serve.
+    pub(super) serving: Vec<Binding>,
+    /// The names of the heuristics that cannot serve, and why.
+    pub(super) misfits: Vec<(String, Misfit)>,
 }
 
 impl Bindings {
-    pub(crate) fn new(
+    pub(super) fn new(
         generation: u64,
         heuristics: impl IntoIterator<Item = Arc<dyn Heuristic>>,
         device: &Device,
         features: &Features,
         choices: &[String],
     ) -> Self {
-        let mut bindings = Self { generation, bound: Vec::new(), unfit: Vec::new() };
+        let mut bindings = Self { generation, ..Self::default() };
         for heuristic in heuristics {
             let name = heuristic.name().to_owned();
-            match Bound::new(heuristic, device, features, choices) {
-                Ok(bound) => bindings.bound.push(bound),
-                Err(unfit) => bindings.unfit.push((name, unfit)),
+            match Binding::new(heuristic, device, features, choices) {
+                Ok(binding) => bindings.serving.push(binding),
+                Err(misfit) => bindings.misfits.push((name, misfit)),
             }
         }
         bindings
     }
 
-    /// What the first heuristic says whose domain the values are in.
-    pub(crate) fn decide(
+    /// Returns the decision of the first heuristic whose domain contains the values.
+    pub(super) fn decide(
         &self,
         features: &Features,
         values: &[Scalar<'_>],
         available: Option<&dyn Fn(usize) -> bool>,
     ) -> Result<usize, Reason> {
-        let mut reason = if self.unfit.is_empty() { Reason::NoHeuristic } else { Reason::Guard };
-        for bound in &self.bound {
-            match bound.decide(features, values, available) {
+        let mut reason = self.none_serves();
+        for binding in &self.serving {
+            match binding.decide(features, values, available) {
                 Err(outside @ Reason::Unsure(Unsure::Precondition)) => reason = outside,
                 decided => return decided,
             }
         }
         Err(reason)
+    }
+    /// The reason when no heuristic serves.
+    pub(super) fn none_serves(&self) -> Reason {
+        if self.misfits.is_empty() { Reason::NoHeuristic } else { Reason::Guard }
     }
 }

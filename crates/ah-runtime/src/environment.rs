@@ -6,34 +6,34 @@ use std::sync::OnceLock;
 
 use ah_types::Device;
 
-/// What the environment says; read once, by the first decision point.
+/// The environment's settings, read once, by the first decision point.
 ///
 /// | variable | meaning |
 /// | --- | --- |
-/// | `AUTOHEURISTIC_USE` | the optimizations that consult, separated by commas; unset: what the program says (by default all) |
-/// | `AUTOHEURISTIC_COLLECT` | the optimizations that measure every choice, append to the log and take the fallback |
-/// | `AUTOHEURISTIC_LOG_PATH` | the log's file, or a folder of logs; unset or `DEFAULT`: the user's cache folder, then device, then name |
+/// | `AUTOHEURISTIC_USE` | optimizations that consult, separated by commas; unset: all, unless the program sets a role |
+/// | `AUTOHEURISTIC_COLLECT` | optimizations that measure every choice, append to the log and take the fallback |
+/// | `AUTOHEURISTIC_LOG_PATH` | the log's file, or a folder of logs; unset or `DEFAULT`: `autoheuristic/DEVICE/NAME.txt` in the user's cache folder |
 /// | `AUTOHEURISTIC_PATH` | folders of model files, separated as in `PATH` |
-/// | `AUTOHEURISTIC_FORCE_KERNEL` | the kernel that every MultiKernel runs, counted from 0; or `softmax=1,mm=0` |
-/// | `AUTOHEURISTIC_DISABLE_CACHE` | set and not `0`: a MultiKernel stores no picks on disk and reads none |
-/// | `AUTOHEURISTIC_CACHE_DIR` | where it stores them; unset: the user's cache folder |
-/// | `AUTOHEURISTIC_CACHE_LIMIT` | bytes that they may take, with `K`, `M` or `G`; the longest unused go first; unset: `64M` |
-/// | `AUTOHEURISTIC_RECORD` | a folder: every pick is also written to `NAME.json` there |
-/// | `AUTOHEURISTIC_LOOKUP` | a folder of such recordings: their picks are taken, and nothing is measured |
-/// | `AUTOHEURISTIC_METRICS` | a folder: whatever is measured is also written to `NAME.csv` there |
+/// | `AUTOHEURISTIC_FORCE_KERNEL` | the kernel that every MultiKernel runs, counted from 0; or by name, `softmax=1,mm=0` |
+/// | `AUTOHEURISTIC_DISABLE_CACHE` | set and not `0`: a MultiKernel neither stores nor reads picks on disk |
+/// | `AUTOHEURISTIC_CACHE_DIR` | the folder of the picks; unset: `autoheuristic/picks` in the user's cache folder |
+/// | `AUTOHEURISTIC_CACHE_LIMIT` | bytes of picks per device, with `K`, `M` or `G`; the longest unused are deleted first; unset: `64M` |
+/// | `AUTOHEURISTIC_RECORD` | a folder; every pick is also written to `NAME.json` there |
+/// | `AUTOHEURISTIC_LOOKUP` | a folder of such recordings; a MultiKernel takes their picks and measures nothing |
+/// | `AUTOHEURISTIC_METRICS` | a folder; every measurement is also written to `NAME.csv` there |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Environment {
-    /// `AUTOHEURISTIC_USE`; `None` where unset.
+    /// `AUTOHEURISTIC_USE`; `None` if unset.
     pub consult: Option<Vec<String>>,
     /// `AUTOHEURISTIC_COLLECT`.
     pub collect: Vec<String>,
-    /// `AUTOHEURISTIC_LOG_PATH`; `None` where unset or `DEFAULT`.
+    /// `AUTOHEURISTIC_LOG_PATH`; `None` if unset or `DEFAULT`.
     pub log_path: Option<PathBuf>,
     /// `AUTOHEURISTIC_PATH`.
     pub model_folders: Vec<PathBuf>,
     /// The user's cache folder.
     pub cache_folder: Option<PathBuf>,
-    /// `AUTOHEURISTIC_FORCE_KERNEL`: a kernel for one name, or for all (`None`).
+    /// `AUTOHEURISTIC_FORCE_KERNEL`: a kernel for one name, or for all names (`None`).
     pub forced_kernels: Vec<(Option<String>, usize)>,
     /// `AUTOHEURISTIC_DISABLE_CACHE`.
     pub no_cache: bool,
@@ -49,7 +49,7 @@ pub struct Environment {
     pub metrics: Option<PathBuf>,
 }
 
-/// [`Environment::cache_limit`] where nothing is said.
+/// [`Environment::cache_limit`] without the variable.
 const CACHE_LIMIT: u64 = 64 << 20;
 
 /// An empty environment.
@@ -66,7 +66,7 @@ impl Environment {
         CURRENT.get_or_init(|| Self::read(|name| std::env::var_os(name)))
     }
 
-    /// The environment in which `variable` gives the values.
+    /// Reads an environment whose values `variable` returns.
     pub fn read(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let list = |name: &str| {
             variable(name).map(|text| {
@@ -96,39 +96,39 @@ impl Environment {
         }
     }
 
-    /// The position of the kernel that the MultiKernel of this name is to run.
+    /// Returns the position of the kernel that the MultiKernel of this name must run.
     #[must_use]
     pub fn forced_kernel(&self, name: &str) -> Option<usize> {
         let own = self.forced_kernels.iter().find(|(n, _)| n.as_deref() == Some(name));
         own.or_else(|| self.forced_kernels.iter().find(|(n, _)| n.is_none())).map(|(_, kernel)| *kernel)
     }
 
-    /// Where picks of MultiKernels on this device are stored.
+    /// Returns the folder of the picks on this device.
     #[must_use]
     pub fn picks_folder(&self, device: &Device) -> PathBuf {
         let folder = self.picks.clone().unwrap_or_else(|| self.own_folder().join("picks"));
         folder.join(file_name(device.name()))
     }
 
-    /// The recording that this MultiKernel writes.
+    /// Returns the recording that this MultiKernel writes.
     #[must_use]
     pub fn record_file(&self, name: &str) -> Option<PathBuf> {
         self.record.as_ref().map(|folder| folder.join(file_name(name) + ".json"))
     }
 
-    /// The recording that this MultiKernel looks up.
+    /// Returns the recording that this MultiKernel looks up.
     #[must_use]
     pub fn lookup_file(&self, name: &str) -> Option<PathBuf> {
         self.lookup.as_ref().map(|folder| folder.join(file_name(name) + ".json"))
     }
 
-    /// The table of what this MultiKernel measured.
+    /// Returns the table of this MultiKernel's measurements.
     #[must_use]
     pub fn metrics_file(&self, name: &str) -> Option<PathBuf> {
         self.metrics.as_ref().map(|folder| folder.join(file_name(name) + ".csv"))
     }
 
-    /// Where the log of this optimization on this device is.
+    /// Returns the log of this optimization on this device.
     #[must_use]
     pub fn log_file(&self, optimization: &str, device: &Device) -> PathBuf {
         let file = format!("{}.txt", file_name(optimization));
@@ -141,14 +141,14 @@ impl Environment {
         }
     }
 
-    /// Our folder below the user's cache folder (or the system's temporary one).
+    /// Returns our folder in the user's cache folder, or in the system's temporary folder.
     #[must_use]
     pub fn own_folder(&self) -> PathBuf {
         self.cache_folder.clone().unwrap_or_else(std::env::temp_dir).join("autoheuristic")
     }
 }
 
-/// `1`, or `softmax=1,mm=0`.
+/// Parses `1`, or `softmax=1,mm=0`.
 fn forced(text: &str) -> Vec<(Option<String>, usize)> {
     let parse = |item: &str| {
         let (name, kernel) = match item.rsplit_once('=') {
@@ -158,7 +158,7 @@ fn forced(text: &str) -> Vec<(Option<String>, usize)> {
         let kernel = kernel.trim().parse().ok();
         if kernel.is_none() {
             log::warn!(
-                "AUTOHEURISTIC_FORCE_KERNEL: expected NAME=KERNEL or KERNEL, a number from 0 on, found {item:?}; ignored"
+                "AUTOHEURISTIC_FORCE_KERNEL: expected KERNEL or NAME=KERNEL, where KERNEL is a number from 0, found {item:?}; ignored"
             );
         }
         Some((name, kernel?))
@@ -166,7 +166,7 @@ fn forced(text: &str) -> Vec<(Option<String>, usize)> {
     text.split(',').filter(|item| !item.trim().is_empty()).filter_map(parse).collect()
 }
 
-/// Bytes, with `K`, `M` or `G`.
+/// Parses bytes, with `K`, `M` or `G`.
 fn limit(text: &str) -> u64 {
     let text = text.trim();
     let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
@@ -184,8 +184,8 @@ fn limit(text: &str) -> u64 {
     })
 }
 
-/// A file's name made from a name that comes from outside: letters, digits, `-`, `_`, `.` stay,
-/// all else becomes `_`, and it never starts with a dot.
+/// Makes a file name from a name of unknown origin. ASCII letters, digits, `-`, `_` and `.` stay; every other
+/// character becomes `_`. The file name never starts with a dot.
 pub(crate) fn file_name(name: &str) -> String {
     let keep = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
     let mut safe: String = name.chars().take(100).map(keep).collect();

@@ -1,34 +1,34 @@
-//! Guards: under which values a remembered pick holds.
+//! Guards: the conditions under which a remembered pick holds.
 
 use std::fmt;
 use std::sync::Arc;
 
 use ah_types::Scalar;
 
-/// What one feature must be for a remembered pick to hold.
+/// A condition on one feature's value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Guard {
     /// This category.
     Is(Arc<str>),
     /// This number.
     Equals(f64),
-    /// A number of this bucket, and as divisible as the one that was measured.
+    /// A number in this bucket, with the divisibility of the measured number.
     Within(Bucket),
 }
 
 /// A bucket of numbers: `above < x <= up_to`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bucket {
-    /// The bound below, itself outside.
+    /// The lower bound, exclusive.
     pub above: f64,
-    /// The bound above, itself inside.
+    /// The upper bound, inclusive.
     pub up_to: f64,
-    /// With a divisor: whether it divides the number.
+    /// A divisor, and whether it must divide the number.
     pub divisible: Option<(u32, bool)>,
 }
 
 impl Guard {
-    /// True where the value keeps the guard.
+    /// True if the value satisfies the guard.
     #[inline]
     #[must_use]
     pub fn holds(&self, value: Scalar<'_>) -> bool {
@@ -48,7 +48,7 @@ impl Bucket {
     }
 }
 
-/// True where `x` is a multiple of `by`. A whole number above 2^53 counts by its f64.
+/// True if `x` is a multiple of `by`. A whole number above 2^53 counts as its f64.
 #[inline]
 #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
 pub(super) fn divides(by: u32, x: f64) -> bool {
@@ -57,21 +57,20 @@ pub(super) fn divides(by: u32, x: f64) -> bool {
     rest == 0 && whole as f64 == x
 }
 
-/// `512 < m <= 1024`, written without the feature's name: see [`Guard::of`].
 impl Guard {
-    /// The guard in words, for this feature.
+    /// The guard with this feature's name, for example `512 < m <= 1024`.
     #[must_use]
     pub fn of<'a>(&'a self, feature: &'a str) -> impl fmt::Display + 'a {
-        Named { guard: self, feature }
+        NamedGuard { guard: self, feature }
     }
 }
 
-struct Named<'a> {
+struct NamedGuard<'a> {
     guard: &'a Guard,
     feature: &'a str,
 }
 
-impl fmt::Display for Named<'_> {
+impl fmt::Display for NamedGuard<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let feature = self.feature;
         match self.guard {

@@ -1,0 +1,52 @@
+//! The heuristics that registered themselves, and a count of all changes to what can be found.
+
+use std::sync::{Arc, PoisonError};
+
+use crate::heuristics::Heuristic;
+use crate::sync::{AtomicU64, Ordering, RwLock};
+
+#[cfg(not(loom))]
+static HEURISTICS: RwLock<Vec<Arc<dyn Heuristic>>> = RwLock::new(Vec::new());
+/// Counts changes. A decision point compares it with one load and binds anew if it has moved.
+#[cfg(not(loom))]
+static GENERATION: AtomicU64 = AtomicU64::new(0);
+// New for each execution that loom explores.
+#[cfg(loom)]
+loom::lazy_static! {
+    static ref HEURISTICS: RwLock<Vec<Arc<dyn Heuristic>>> = RwLock::new(Vec::new());
+    static ref GENERATION: AtomicU64 = AtomicU64::new(0);
+}
+
+/// Makes a heuristic known to every decision point of this program, existing ones included.
+///
+/// A generated crate's `register()` calls this. Registering the same name for the same optimization again
+/// replaces the heuristic and keeps its place in the order.
+pub fn register(heuristic: impl Heuristic + 'static) {
+    let heuristic: Arc<dyn Heuristic> = Arc::new(heuristic);
+    let mut registered = HEURISTICS.write().unwrap_or_else(PoisonError::into_inner);
+    let same = |h: &&mut Arc<dyn Heuristic>| {
+        h.name() == heuristic.name() && h.optimization() == heuristic.optimization()
+    };
+    match registered.iter_mut().find(same) {
+        Some(place) => *place = heuristic,
+        None => registered.push(heuristic),
+    }
+    drop(registered);
+    advance();
+}
+
+/// Returns the registered heuristics of this optimization, in the order of registration.
+#[must_use]
+pub fn registered(optimization: &str) -> Vec<Arc<dyn Heuristic>> {
+    let registered = HEURISTICS.read().unwrap_or_else(PoisonError::into_inner);
+    registered.iter().filter(|h| h.optimization() == optimization).cloned().collect()
+}
+
+/// Makes every decision point bind anew at its next decision.
+pub(super) fn advance() {
+    GENERATION.fetch_add(1, Ordering::Release);
+}
+
+pub(crate) fn generation() -> u64 {
+    GENERATION.load(Ordering::Acquire)
+}

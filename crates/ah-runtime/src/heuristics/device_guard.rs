@@ -1,0 +1,79 @@
+//! The device that a generated crate was learned on.
+
+use ah_types::Device;
+use ah_types::device::{Cpu, Cuda, DeviceMismatch};
+
+/// The device that a generated crate was learned on, as a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceGuard {
+    /// A processor.
+    Cpu {
+        /// The model's name.
+        model: &'static str,
+        /// Logical processors.
+        cores: u32,
+        /// Instruction sets, sorted.
+        instruction_sets: &'static [&'static str],
+    },
+    /// An NVIDIA GPU: its name tells an H200 from an H100.
+    Cuda {
+        /// For example `NVIDIA H200`.
+        name: &'static str,
+        /// The number of multiprocessors.
+        multiprocessors: u32,
+    },
+    /// The keys of a PyTorch log. They do not tell an H200 from an H100.
+    Capability {
+        /// `device_capa`.
+        capability: (u32, u32),
+        /// `shared_memory`, bytes.
+        shared_memory: Option<u64>,
+    },
+}
+
+impl DeviceGuard {
+    /// Checks this device by the rule of [`Device::admits`].
+    ///
+    /// # Errors
+    /// The difference, with both values.
+    pub fn admits(&self, device: &Device) -> Result<(), DeviceMismatch> {
+        match *self {
+            Self::Cpu { model, cores, instruction_sets } => Device::Cpu(Cpu {
+                model: model.to_owned(),
+                cores,
+                caches: Vec::new(),
+                instruction_sets: instruction_sets.iter().map(|&s| s.to_owned()).collect(),
+            })
+            .admits(device),
+            Self::Cuda { name, multiprocessors } => Device::Cuda(Cuda {
+                name: name.to_owned(),
+                multiprocessors,
+                capability: (0, 0),
+                shared_memory: 0,
+                l2: 0,
+                memory: 0,
+                clock_khz: 0,
+                memory_clock_khz: 0,
+                driver: String::new(),
+                runtime: String::new(),
+            })
+            .admits(device),
+            Self::Capability { capability, shared_memory } => {
+                let mismatch = |what, learned: String, here: String| DeviceMismatch { what, learned, here };
+                let here = device.capability();
+                if here != capability {
+                    let show = |(major, minor): (u32, u32)| format!("{major}.{minor}");
+                    return Err(mismatch("compute capability", show(capability), show(here)));
+                }
+                match shared_memory {
+                    Some(bytes) if bytes != device.shared_memory() => Err(mismatch(
+                        "size of shared memory",
+                        bytes.to_string(),
+                        device.shared_memory().to_string(),
+                    )),
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Learned heuristics: what each can do, and the one that a model file holds.
+//!
+//! [`Heuristic`] is the trait that generated crates implement; [`LoadedModel`] implements it for a
+//! `model.json`, which is compiled (`compiled`) to closures when it is loaded. [`DeviceGuard`] names
+//! the device that a generated crate was learned on.
+
+mod compiled;
+mod device_guard;
+mod heuristic;
+mod loaded_model;
+
+pub use device_guard::DeviceGuard;
+pub use heuristic::{Heuristic, Unsure};
+pub use loaded_model::LoadedModel;

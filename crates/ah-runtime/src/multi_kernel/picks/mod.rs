@@ -1,0 +1,16 @@
+//! Remembered picks: which kernel won, and under which guards it runs again.
+//!
+//! [`Guard`] tests one feature, `shape_key` hashes a context, `table` finds a pick by key and guards, and `file`
+//! stores picks on disk.
+
+mod file;
+mod guard;
+mod shape_key;
+mod table;
+
+pub use file::PicksError;
+pub(super) use file::{KernelSet, Stamp, changed, evict, read, touch, update};
+pub use guard::{Bucket, Guard};
+pub use shape_key::Dimension;
+pub(super) use shape_key::KeyMap;
+pub(super) use table::{Pick, Table};

@@ -29,7 +29,7 @@ fn fit(c: &mut Criterion) {
         let (columns, targets) = data(rows);
         let inputs: Vec<u32> = (0..rows as u32).collect();
         let dataset = DatasetBase::new(Rows { columns: &columns, inputs: &inputs }, &targets);
-        let soft = Soft::preset(Preset::C, 64, 3);
+        let soft = Soft::preset(Preset::LookAhead, 64, 3);
         group.throughput(Throughput::Elements(rows as u64));
         group.bench_with_input(BenchmarkId::from_parameter(rows), &dataset, |b, dataset| {
             b.iter(|| Learner::grow(&soft, dataset).expect("grows").leaves());
@@ -42,7 +42,7 @@ fn polish(c: &mut Criterion) {
     let (columns, targets) = data(5_000);
     let inputs: Vec<u32> = (0..5_000).collect();
     let rows = Rows { columns: &columns, inputs: &inputs };
-    let soft = Soft::preset(Preset::C, 8, 3);
+    let soft = Soft::preset(Preset::LookAhead, 8, 3);
     let tree = Learner::grow(&soft, &DatasetBase::new(rows, &targets)).expect("grows");
     c.bench_function("polish/5000", |b| {
         b.iter(|| soft.polish(tree.clone(), &rows, &targets).leaves());

@@ -6,8 +6,8 @@
 //! as much.
 //! - `winners`: the winner follows from a few features, but for a share of `noise`. With one winner for each row the soft
 //!   targets are one-hot, and their variance is Gini's impurity: scikit-learn's
-//!   DecisionTreeClassifier does the same work. Preset A, leaves of one row.
-//! - `times`: each choice's time follows from four features, with 3 % noise, as in a log. Preset C
+//!   DecisionTreeClassifier does the same work. Preset `Variance`, leaves of one row.
+//! - `times`: each choice's time follows from four features, with 3 % noise, as in a log. Preset `LookAhead`
 //!   with its leaves of three rows, which is what is learned by default.
 //!
 //! With `folder=`, the matrix is written there for `scripts/compare-scikit-learn.sh`.
@@ -102,13 +102,13 @@ fn main() -> std::io::Result<()> {
             }
             let log_slowdown = |row: usize, choice: usize| f64::from(times[row][choice]);
             let targets = Targets::from_log_slowdowns(times.len(), CHOICES, log_slowdown);
-            ("times", targets, Soft::preset(Preset::C, depth, 3))
+            ("times", targets, Soft::preset(Preset::LookAhead, depth, 3))
         } else {
             let winners = winners(&values, noise, &mut random);
             if let Some(folder) = option("folder") {
                 write(folder.as_ref(), "winners.f32", winners.iter().map(|w| *w as f32))?;
             }
-            let soft = Soft { min_gain: 0.0, ..Soft::preset(Preset::A, depth, 1) };
+            let soft = Soft { min_gain: 0.0, ..Soft::preset(Preset::Variance, depth, 1) };
             ("winners", Targets::from_winners(&winners), soft)
         };
         if let Some(folder) = option("folder") {

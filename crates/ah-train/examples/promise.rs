@@ -8,9 +8,10 @@
 //! the count of those that are surely broken (exact binomial test at 5 %).
 
 use ah_train::parts::{
-    Asked, COST_ONE, Configuration, Plan, Preset, Ranking, RankingPolicy, Soft, Task, calibrate, split,
+    COST_ONE, Configuration, Preset, PromiseTerms, RankedChoice, RankingPolicy, Recipe, Soft, Task,
+    calibrate, split,
 };
-use ah_train::{Mode, RawParams, SplitBy};
+use ah_train::{PromiseMode, RawParams, SplitBy};
 use rayon::prelude::*;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
@@ -24,9 +25,9 @@ fn main() {
     let runs: u64 = option("runs").and_then(|r| r.parse().ok()).unwrap_or(100);
     let target: f64 = option("target").and_then(|t| t.parse().ok()).unwrap_or(0.01);
     let mode = match option("mode").as_deref() {
-        None | Some("hold-out") => Mode::HoldOut,
-        Some("cross-fitted") => Mode::CrossFitted,
-        Some("by-dimensions") => Mode::ByDimensions,
+        None | Some("hold-out") => PromiseMode::HoldOut,
+        Some("cross-fitted") => PromiseMode::CrossFitted,
+        Some("by-dimensions") => PromiseMode::ByDimensions,
         Some(other) => panic!("mode: expected hold-out, cross-fitted or by-dimensions, found {other}"),
     };
     println!(
@@ -37,12 +38,12 @@ fn main() {
         let params = RawParams::new(vec![log.into()], "T").check().expect("sound parameters");
         let task = Task::read(&params, None).expect("a sound log");
         let keys = split::keys(&task.table, &task.features, &[], SplitBy::Input, &task.usable);
-        let asked = Asked { target, limit: 1.05, mode };
-        let configurations = [Configuration::Soft(Soft::preset(Preset::C, 8, 3))];
+        let asked = PromiseTerms { target, limit: 1.05, mode };
+        let configurations = [Configuration::Soft(Soft::preset(Preset::LookAhead, 8, 3))];
         let run = |seed: u64| {
             let (test, train) = split::hold_out(&task.usable, &keys, 0.5, seed, "simulation");
             let ranking = RankingPolicy::default();
-            let plan = Plan {
+            let plan = Recipe {
                 task: &task,
                 configurations: &configurations,
                 ranking: &ranking,
@@ -51,7 +52,7 @@ fn main() {
             };
             let learned = plan.learn(&train).expect("learns");
             let targets = task.targets(learned.fallback, &[]);
-            let mut buffer: Vec<Ranking> = Vec::new();
+            let mut buffer: Vec<RankedChoice> = Vec::new();
             let (mut over, mut decided, mut cost, mut always) = (0_u64, 0_u64, 0.0, 0.0);
             for &input in &test {
                 learned.fitted.rank(&task.columns, &targets, input, &mut buffer);

@@ -10,10 +10,15 @@ use ah_train::{RawParams, SplitBy};
 use rayon::prelude::*;
 
 fn configuration(text: &str) -> Soft {
-    let mut soft = Soft::preset(Preset::C, 8, 3);
+    let mut soft = Soft::preset(Preset::LookAhead, 8, 3);
     for word in text.split_whitespace() {
-        let presets =
-            [("A", Preset::A), ("B", Preset::B), ("C", Preset::C), ("D", Preset::D), ("E", Preset::E)];
+        let presets = [
+            ("variance", Preset::Variance),
+            ("thorough", Preset::Thorough),
+            ("look-ahead", Preset::LookAhead),
+            ("two-temperatures", Preset::TwoTemperatures),
+            ("warm", Preset::Warm),
+        ];
         if let Some((_, preset)) = presets.into_iter().find(|p| p.0 == word) {
             soft = Soft::preset(preset, 8, 3);
             continue;
@@ -46,7 +51,7 @@ fn main() {
     let mut args: Vec<String> = std::env::args().skip(1).collect();
     let variants: Vec<String> = match args.iter().position(|a| a == "--") {
         Some(at) => args.split_off(at).split_off(1),
-        None => vec!["A".to_owned()],
+        None => vec!["look-ahead".to_owned()],
     };
     let option = |name: &str, default: u64| {
         args.iter().find_map(|a| a.strip_prefix(name)?.strip_prefix('=')?.parse().ok()).unwrap_or(default)

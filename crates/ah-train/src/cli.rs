@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ah_train::{Kind, Mode, NamedLog, RawParams, SplitBy};
+use ah_train::{LearnerKind, NamedLog, PromiseMode, RawParams, SplitBy};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Learn from a log which choice to take, and generate the code that takes it.
@@ -172,10 +172,10 @@ impl TrainArgs {
             optimization: self.optimization.clone(),
             policy: self.policy.clone(),
             learner: self.learner.map(|l| match l {
-                LearnerArg::Auto => Kind::Auto,
-                LearnerArg::Soft => Kind::Soft,
-                LearnerArg::Linfa => Kind::Linfa,
-                LearnerArg::Regression => Kind::Regression,
+                LearnerArg::Auto => LearnerKind::Auto,
+                LearnerArg::Soft => LearnerKind::Soft,
+                LearnerArg::Linfa => LearnerKind::Linfa,
+                LearnerArg::Regression => LearnerKind::Regression,
             }),
             max_depth: self.max_depth,
             min_samples_leaf: self.min_samples_leaf,
@@ -196,10 +196,10 @@ impl TrainArgs {
             max_risk: self.max_risk.0,
             max_slowdown: self.max_slowdown,
             promise: match self.promise {
-                PromiseArg::Auto => Mode::Auto,
-                PromiseArg::HoldOut => Mode::HoldOut,
-                PromiseArg::CrossFitted => Mode::CrossFitted,
-                PromiseArg::ByDimensions => Mode::ByDimensions,
+                PromiseArg::Auto => PromiseMode::Auto,
+                PromiseArg::HoldOut => PromiseMode::HoldOut,
+                PromiseArg::CrossFitted => PromiseMode::CrossFitted,
+                PromiseArg::ByDimensions => PromiseMode::ByDimensions,
             },
         }
     }

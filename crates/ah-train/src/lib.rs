@@ -28,20 +28,19 @@ mod search;
 mod train;
 mod tree;
 
-pub use data::{CellFilter, SplitBy};
+pub use data::SplitBy;
 pub use error::TrainError;
 pub use judge::{Evaluation, Metrics, evaluate};
-pub use learners::{Criterion, Kind};
 pub use params::{NamedLog, Params, RawParams};
-pub use policy::Policy;
-pub use promise::Mode;
-pub use train::{HeldOut, Trained, train, train_with};
+pub use policy::{CellFilter, Criterion, LearnerKind, Policy};
+pub use promise::PromiseMode;
+pub use train::{TestReport, TrainedModel, train, train_with};
 
 /// The steps one by one, for benchmarks and studies; they change as the crate does.
 pub mod parts {
     pub use crate::data::{COST_ONE, Columns, Rows, Targets, Task, split};
     pub use crate::learners::{Dataset, Learner, LinfaTrees, Preset, Soft};
-    pub use crate::promise::{Asked, Plan, calibrate};
+    pub use crate::promise::{PromiseTerms, Recipe, calibrate};
     pub use crate::search::Configuration;
-    pub use crate::tree::{Grown, Ranking, RankingPolicy};
+    pub use crate::tree::{GrownTree, RankedChoice, RankingPolicy};
 }

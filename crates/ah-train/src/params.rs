@@ -7,8 +7,8 @@ use serde::Serialize;
 use crate::data::SplitBy;
 use crate::error::TrainError;
 use crate::judge::DEFAULT_MAX_SLOWDOWN;
-use crate::learners::Kind;
-use crate::promise::Mode;
+use crate::policy::LearnerKind;
+use crate::promise::PromiseMode;
 
 /// A further log with a name, for tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +30,8 @@ pub struct RawParams {
     pub optimization: Option<PathBuf>,
     /// A training policy instead of the optimization's.
     pub policy: Option<PathBuf>,
-    /// The learner; `None`: the optimization's, else [`Kind::Auto`].
-    pub learner: Option<Kind>,
+    /// The learner; `None`: the optimization's, else [`LearnerKind::Auto`].
+    pub learner: Option<LearnerKind>,
     /// Depth limit; `None`: chosen by cross-validation.
     pub max_depth: Option<usize>,
     /// Least inputs in a leaf; `None`: chosen by cross-validation.
@@ -63,7 +63,7 @@ pub struct RawParams {
     /// What counts as slower than the fallback.
     pub max_slowdown: f64,
     /// How calibration inputs are kept from the fit.
-    pub promise: Mode,
+    pub promise: PromiseMode,
 }
 
 impl RawParams {
@@ -91,7 +91,7 @@ impl RawParams {
             trees: 1,
             max_risk: Some(0.01),
             max_slowdown: DEFAULT_MAX_SLOWDOWN,
-            promise: Mode::Auto,
+            promise: PromiseMode::Auto,
         }
     }
 }
@@ -107,7 +107,7 @@ pub struct Params {
     pub(crate) optimization: Option<PathBuf>,
     #[serde(skip)]
     pub(crate) policy: Option<PathBuf>,
-    pub(crate) learner: Option<Kind>,
+    pub(crate) learner: Option<LearnerKind>,
     pub(crate) max_depth: Option<usize>,
     pub(crate) min_samples_leaf: Option<usize>,
     pub(crate) fallback: Option<String>,
@@ -126,7 +126,7 @@ pub struct Params {
     pub(crate) trees: usize,
     pub(crate) max_risk: Option<f64>,
     pub(crate) max_slowdown: f64,
-    pub(crate) promise: Mode,
+    pub(crate) promise: PromiseMode,
 }
 
 /// Deeper trees are refused by the model format.
@@ -205,7 +205,9 @@ impl RawParams {
         if !(1..=MAX_TREES).contains(&self.trees) {
             return wrong("--trees", "1 to 3", self.trees);
         }
-        if self.trees > 1 && self.learner.is_some_and(|l| matches!(l, Kind::Linfa | Kind::Regression)) {
+        if self.trees > 1
+            && self.learner.is_some_and(|l| matches!(l, LearnerKind::Linfa | LearnerKind::Regression))
+        {
             return wrong("--trees", "the learner soft or auto, as only its trees vote", "another learner");
         }
         if let Some(risk) = self.max_risk.filter(|r| !(*r > 0.0 && *r < 1.0)) {

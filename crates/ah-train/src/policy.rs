@@ -15,13 +15,10 @@
 
 use ah_types::{Context, Derived, Leaf, optimization::TrainingPolicy};
 
-use crate::data::CellFilter;
-use crate::learners::{Criterion, Kind};
-
 /// How an optimization is learned, where flags do not say otherwise.
 pub trait Policy: Sync {
     /// The learner.
-    fn learner(&self) -> Option<Kind> {
+    fn learner(&self) -> Option<LearnerKind> {
         None
     }
 
@@ -97,22 +94,22 @@ pub trait Policy: Sync {
 /// The fields of an optimization's TOML. Its `row_filter` is an expression, which
 /// `data::task` applies.
 impl Policy for TrainingPolicy {
-    fn learner(&self) -> Option<Kind> {
-        self.learner.as_deref().and_then(Kind::from_name)
+    fn learner(&self) -> Option<LearnerKind> {
+        self.learner.as_deref().and_then(LearnerKind::from_name)
     }
 
     fn criteria(&self) -> Vec<Criterion> {
         let named: Vec<_> = self.criterion.iter().filter_map(|c| Criterion::from_name(c)).collect();
-        if named.is_empty() { Defaults.criteria() } else { named }
+        if named.is_empty() { DefaultPolicy.criteria() } else { named }
     }
 
     fn max_depths(&self) -> Vec<usize> {
-        if self.max_depth.is_empty() { Defaults.max_depths() } else { self.max_depth.clone() }
+        if self.max_depth.is_empty() { DefaultPolicy.max_depths() } else { self.max_depth.clone() }
     }
 
     fn min_samples_leaves(&self, inputs: usize) -> Vec<usize> {
         if self.min_samples_leaf.is_empty() {
-            return Defaults.min_samples_leaves(inputs);
+            return DefaultPolicy.min_samples_leaves(inputs);
         }
         let count = |&x: &f64| if x < 1.0 { (x * inputs as f64).ceil() } else { x }.max(1.0) as usize;
         self.min_samples_leaf.iter().map(count).collect()
@@ -128,12 +125,12 @@ impl Policy for TrainingPolicy {
     }
 
     fn test_share(&self) -> f64 {
-        self.test_share.unwrap_or(Defaults.test_share())
+        self.test_share.unwrap_or(DefaultPolicy.test_share())
     }
 
     fn folds(&self) -> usize {
         self.validation_share
-            .map_or(Defaults.folds(), |share| (1.0 / share).round().clamp(2.0, 20.0) as usize)
+            .map_or(DefaultPolicy.folds(), |share| (1.0 / share).round().clamp(2.0, 20.0) as usize)
     }
 
     fn always_included(&self) -> Vec<String> {
@@ -146,6 +143,81 @@ impl Policy for TrainingPolicy {
 }
 
 /// All defaults.
-pub struct Defaults;
+pub struct DefaultPolicy;
 
-impl Policy for Defaults {}
+impl Policy for DefaultPolicy {}
+
+/// The learners by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LearnerKind {
+    /// `Soft` with the preset that cross-validation prefers.
+    Auto,
+    /// [`Soft`](crate::parts::Soft).
+    Soft,
+    /// [`LinfaTrees`](crate::parts::LinfaTrees).
+    Linfa,
+    /// `Soft` over the scores themselves: a regression tree.
+    Regression,
+}
+
+impl LearnerKind {
+    /// The learner of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "auto" => Some(Self::Auto),
+            "soft" => Some(Self::Soft),
+            "linfa" => Some(Self::Linfa),
+            "regression" => Some(Self::Regression),
+            _ => None,
+        }
+    }
+}
+
+/// How a split is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Criterion {
+    /// Gini impurity.
+    Gini,
+    /// Entropy.
+    Entropy,
+}
+
+impl Criterion {
+    /// The criterion of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "gini" => Some(Self::Gini),
+            "entropy" => Some(Self::Entropy),
+            _ => None,
+        }
+    }
+}
+
+/// Which cells count: the policies of PyTorch's trainers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CellFilter {
+    /// Measurements, at least.
+    pub min_samples: Option<u32>,
+    /// Standard deviation over mean, at most.
+    pub max_relative_deviation: Option<f64>,
+}
+
+impl CellFilter {
+    pub(crate) fn keeps(&self, feedback: &[f64]) -> bool {
+        if self.min_samples.is_some_and(|least| feedback.len() < least as usize) {
+            return false;
+        }
+        let Some(most) = self.max_relative_deviation else { return true };
+        let n = feedback.len() as f64;
+        let mean = feedback.iter().sum::<f64>() / n;
+        if feedback.len() < 2 || !mean.is_finite() {
+            return true;
+        }
+        let variance = feedback.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        variance.sqrt() / mean <= most
+    }
+}

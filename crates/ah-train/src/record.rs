@@ -4,18 +4,18 @@ use ah_types::model::{LogRecord, Provenance};
 use serde_json::json;
 
 use crate::params::Params;
-use crate::promise::Plan;
+use crate::promise::Recipe;
 use crate::search::portfolio::Portfolio;
-use crate::search::{self, Scored};
-use crate::train::HeldOut;
+use crate::search::{self, ScoredConfiguration};
+use crate::train::TestReport;
 
 /// The record of a training.
 #[must_use]
 pub fn provenance(
-    plan: &Plan<'_>,
+    plan: &Recipe<'_>,
     params: &Params,
-    scored: &[Scored],
-    held_out: &HeldOut,
+    scored: &[ScoredConfiguration],
+    held_out: &TestReport,
     portfolio: Option<&Portfolio>,
 ) -> Provenance {
     let object = |value: serde_json::Value| value.as_object().cloned().unwrap_or_default();

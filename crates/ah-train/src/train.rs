@@ -13,35 +13,35 @@ use crate::error::TrainError;
 use crate::judge::metrics::{self, Metrics};
 use crate::params::Params;
 use crate::policy::Policy;
-use crate::promise::Asked;
+use crate::promise::PromiseTerms;
 use crate::promise::confidence;
-use crate::promise::plan::{self, Learned, Plan};
+use crate::promise::recipe::{self, Heuristic, Recipe};
 use crate::record;
 use crate::search::portfolio::{self, Portfolio};
-use crate::search::{self, Configuration, Folds, Grid, Scored};
+use crate::search::{self, Configuration, Folds, Grid, ScoredConfiguration};
 use crate::tree::RankingPolicy;
 
 /// Fewer inputs than this cannot be split into a test part and folds.
 const MIN_INPUTS: usize = 10;
 
 /// What a training gave.
-pub struct Trained {
-    /// Learned from all inputs; what ships.
+pub struct TrainedModel {
+    /// Heuristic from all inputs; what ships.
     pub model: Model,
     /// What was chosen, one for each tree.
     pub configurations: Vec<Configuration>,
     /// All that was tried.
-    pub search: Vec<Scored>,
+    pub search: Vec<ScoredConfiguration>,
     /// The choices that were kept, where that was asked for.
     pub portfolio: Option<Portfolio>,
     /// The figures of the heuristic that was learned from the training part, on the test part.
-    pub held_out: HeldOut,
+    pub held_out: TestReport,
     /// What to tell the user, in sentences.
     pub warnings: Vec<String>,
 }
 
 /// Figures on the test part.
-pub struct HeldOut {
+pub struct TestReport {
     /// Inputs learned from.
     pub train_inputs: usize,
     /// Leaves of the heuristic that is judged.
@@ -66,7 +66,7 @@ pub struct HeldOut {
 ///
 /// # Errors
 /// [`TrainError`], one sentence each.
-pub fn train(params: &Params) -> Result<Trained, TrainError> {
+pub fn train(params: &Params) -> Result<TrainedModel, TrainError> {
     train_with(params, None)
 }
 
@@ -74,7 +74,7 @@ pub fn train(params: &Params) -> Result<Trained, TrainError> {
 ///
 /// # Errors
 /// As [`train`].
-pub fn train_with(params: &Params, policy: Option<&dyn Policy>) -> Result<Trained, TrainError> {
+pub fn train_with(params: &Params, policy: Option<&dyn Policy>) -> Result<TrainedModel, TrainError> {
     let mut task = Task::read(params, policy)?;
     let optimization = task.optimization.clone();
     let policy = policy.unwrap_or(&optimization.training);
@@ -85,11 +85,11 @@ pub fn train_with(params: &Params, policy: Option<&dyn Policy>) -> Result<Traine
         params.max_choices.map(|n| portfolio::choose(&task.table, &training, task.fallback(&training), n));
     let ranking = ranking(params, policy, &task, portfolio.as_ref())?;
     let (configurations, scored) = search(&task, params, policy, &ranking, &training)?;
-    let plan = Plan {
+    let plan = Recipe {
         task: &task,
         configurations: &configurations,
         ranking: &ranking,
-        asked: params.max_risk.map(|target| Asked {
+        asked: params.max_risk.map(|target| PromiseTerms {
             target,
             limit: params.max_slowdown,
             mode: params.promise,
@@ -112,7 +112,7 @@ pub fn train_with(params: &Params, policy: Option<&dyn Policy>) -> Result<Traine
     }
     model.provenance = record::provenance(&plan, params, &scored, &held_out, portfolio.as_ref());
     task.warnings.extend(warnings);
-    Ok(Trained { model, configurations, search: scored, portfolio, held_out, warnings: task.warnings })
+    Ok(TrainedModel { model, configurations, search: scored, portfolio, held_out, warnings: task.warnings })
 }
 
 fn enough(task: &Task) -> Result<(), TrainError> {
@@ -182,8 +182,8 @@ fn search(
     policy: &dyn Policy,
     ranking: &RankingPolicy,
     training: &[u32],
-) -> Result<(Vec<Configuration>, Vec<Scored>), TrainError> {
-    let kind = params.learner.or_else(|| policy.learner()).unwrap_or(crate::learners::Kind::Auto);
+) -> Result<(Vec<Configuration>, Vec<ScoredConfiguration>), TrainError> {
+    let kind = params.learner.or_else(|| policy.learner()).unwrap_or(crate::policy::LearnerKind::Auto);
     let mut depths = policy.max_depths();
     if let Some(limit) = params.max_depth {
         // A limit, not a demand: less deep trees are searched too.
@@ -196,10 +196,10 @@ fn search(
         Grid::new(kind, &policy.criteria(), &depths, &leaves, training.len(), task.columns.all().len());
     let fallback = task.fallback(training);
     let asked = params.max_risk.map(|_| params.max_slowdown);
-    let targets = plan::targets(task, fallback, &ranking.portfolio, asked);
+    let targets = recipe::targets(task, fallback, &ranking.portfolio, asked);
     let keys = split::keys(&task.table, &task.features, &[], SplitBy::Input, training);
     let folds = Folds::new(&task.table, training, &keys, policy.folds(), params.seed);
-    // Judged without the penalty: where a choice would be too slow, the promise declines, and
+    // JudgedInput without the penalty: where a choice would be too slow, the promise declines, and
     // with it the penalty would prefer a tree that always takes the fallback (mm H200).
     let costs = task.targets(fallback, &ranking.portfolio);
     let scored = search::cross_validate(&grid, &task.columns, &folds, &targets, &costs)?;
@@ -209,10 +209,10 @@ fn search(
 
 /// The model of what was learned, with choices up to `threshold` allowed.
 fn model(
-    plan: &Plan<'_>,
+    plan: &Recipe<'_>,
     params: &Params,
     policy: &dyn Policy,
-    learned: &Learned,
+    learned: &Heuristic,
     threshold: f64,
     inputs: &[u32],
 ) -> Result<Model, TrainError> {
@@ -251,13 +251,13 @@ fn decline_unsafe(trees: &mut [Tree], policy: &dyn Policy) {
 }
 
 fn judge(
-    plan: &Plan<'_>,
+    plan: &Recipe<'_>,
     params: &Params,
     policy: &dyn Policy,
-    learned: &Learned,
+    learned: &Heuristic,
     training: &[u32],
     test: &[u32],
-) -> Result<HeldOut, TrainError> {
+) -> Result<TestReport, TrainError> {
     let task = plan.task;
     let fallback = learned.fallback;
     let slots: Vec<Option<usize>> = (0..task.features.base().len()).map(Some).collect();
@@ -276,12 +276,12 @@ fn judge(
     let by_input = if params.test_split == SplitBy::Dims {
         let (training, test) = hold_out(task, params, policy, SplitBy::Input)?;
         let mut other = with_promise.clone();
-        other.trees = plan.trees(&Plan { asked: None, ..*plan }.learn(&training)?, f64::INFINITY);
+        other.trees = plan.trees(&Recipe { asked: None, ..*plan }.learn(&training)?, f64::INFINITY);
         Some(metrics(&other, &test))
     } else {
         None
     };
-    Ok(HeldOut {
+    Ok(TestReport {
         train_inputs: training.len(),
         leaves: deciding.trees.iter().map(|t| t.leaves().count()).sum(),
         depth: deciding.trees.iter().map(Tree::depth).max().unwrap_or(0),

@@ -2,11 +2,11 @@
 
 mod common;
 
-use ah_train::{Kind, RawParams, train};
+use ah_train::{LearnerKind, RawParams, train};
 use common::log;
 use proptest::prelude::*;
 
-fn model(text: &str, learner: Kind, threads: usize) -> String {
+fn model(text: &str, learner: LearnerKind, threads: usize) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("train.txt");
     std::fs::write(&path, text).unwrap();
@@ -31,15 +31,15 @@ proptest! {
         let mut rows: Vec<(u32, &str)> = keys.into_iter().zip(lines[2..].iter().copied()).collect();
         rows.sort();
         let shuffled: Vec<&str> = lines[..2].iter().copied().chain(rows.into_iter().map(|r| r.1)).collect();
-        prop_assert_eq!(model(&(shuffled.join("\n") + "\n"), Kind::Auto, threads), model(&text, Kind::Auto, 1));
+        prop_assert_eq!(model(&(shuffled.join("\n") + "\n"), LearnerKind::Auto, threads), model(&text, LearnerKind::Auto, 1));
     }
 }
 
 #[test]
 fn linfa_is_made_deterministic() {
     let text = log(60);
-    let first = model(&text, Kind::Linfa, 1);
+    let first = model(&text, LearnerKind::Linfa, 1);
     for _ in 0..10 {
-        assert_eq!(model(&text, Kind::Linfa, 2), first);
+        assert_eq!(model(&text, LearnerKind::Linfa, 2), first);
     }
 }

@@ -4,7 +4,9 @@ mod common;
 
 use std::fmt::Write as _;
 
-use ah_train::{Kind, Mode, NamedLog, Params, Policy, RawParams, Trained, report, train, train_with};
+use ah_train::{
+    LearnerKind, NamedLog, Params, Policy, PromiseMode, RawParams, TrainedModel, report, train, train_with,
+};
 use ah_types::{Context, Derived, Leaf, Node};
 use common::{HEAD, log};
 
@@ -30,7 +32,7 @@ impl Files {
     }
 }
 
-fn learn(text: &str, change: impl FnOnce(&mut RawParams)) -> Trained {
+fn learn(text: &str, change: impl FnOnce(&mut RawParams)) -> TrainedModel {
     let files = Files::new(text);
     let mut raw = files.raw();
     change(&mut raw);
@@ -72,7 +74,7 @@ fn promise_declines_where_the_risk_is_too_high() {
 
 #[test]
 fn every_mode_of_the_promise_calibrates() {
-    for mode in [Mode::HoldOut, Mode::CrossFitted, Mode::ByDimensions] {
+    for mode in [PromiseMode::HoldOut, PromiseMode::CrossFitted, PromiseMode::ByDimensions] {
         let trained = learn(&risky(4000, 0.002), |raw| raw.promise = mode);
         let promise = trained.model.promise.as_ref().unwrap_or_else(|| panic!("{mode:?}"));
         assert_eq!(promise.mode, mode.name());
@@ -171,7 +173,7 @@ fn a_portfolio_keeps_the_choices_that_lose_least() {
 
 #[test]
 fn regression_learns_scores() {
-    let trained = learn(&log(120), |raw| raw.learner = Some(Kind::Regression));
+    let trained = learn(&log(120), |raw| raw.learner = Some(LearnerKind::Regression));
     assert_eq!(trained.configurations[0].name(), "regression");
     assert!(trained.held_out.always.slowdown < 1.01, "{:?}", trained.held_out.always);
 }
@@ -228,8 +230,8 @@ fn policy_as_toml() {
 struct Cautious;
 
 impl Policy for Cautious {
-    fn learner(&self) -> Option<Kind> {
-        Some(Kind::Linfa)
+    fn learner(&self) -> Option<LearnerKind> {
+        Some(LearnerKind::Linfa)
     }
     fn max_depths(&self) -> Vec<usize> {
         vec![3]

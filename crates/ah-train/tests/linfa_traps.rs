@@ -1,14 +1,14 @@
 //! linfa-trees 0.8.1's traps, each shown in linfa itself where it can be, and guarded in ours.
 
 use ah_train::Criterion;
-use ah_train::parts::{Columns, Dataset, Grown, Learner, LinfaTrees, Rows, Targets};
+use ah_train::parts::{Columns, Dataset, GrownTree, Learner, LinfaTrees, Rows, Targets};
 use linfa::DatasetBase;
 use linfa::traits::{Fit, Predict};
 use linfa_trees::DecisionTree;
 use ndarray::{Array1, Array2};
 
 /// Grows on these columns, where input i's winner is `classes[i]`.
-fn grow(columns: &[Vec<f64>], classes: &[usize], max_depth: usize) -> (Columns, Grown) {
+fn grow(columns: &[Vec<f64>], classes: &[usize], max_depth: usize) -> (Columns, GrownTree) {
     let columns = Columns::from_numbers(columns, 1 << 16);
     let inputs: Vec<u32> = (0..classes.len() as u32).collect();
     let targets = Targets::from_winners(classes);
@@ -19,7 +19,7 @@ fn grow(columns: &[Vec<f64>], classes: &[usize], max_depth: usize) -> (Columns, 
 }
 
 /// The share of inputs whose leaf holds only inputs of their class.
-fn purity(columns: &Columns, tree: &Grown, classes: &[usize]) -> f64 {
+fn purity(columns: &Columns, tree: &GrownTree, classes: &[usize]) -> f64 {
     let leaf: Vec<u32> = (0..classes.len() as u32).map(|i| tree.leaf_of(columns, i)).collect();
     let pure = |i: &usize| (0..classes.len()).all(|j| leaf[j] != leaf[*i] || classes[j] == classes[*i]);
     (0..classes.len()).filter(pure).count() as f64 / classes.len() as f64

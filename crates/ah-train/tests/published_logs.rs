@@ -2,10 +2,10 @@
 
 mod common;
 
-use ah_train::{RawParams, Trained, train};
+use ah_train::{RawParams, TrainedModel, train};
 use common::published;
 
-fn learn(log: &str, seed: u64) -> Option<Trained> {
+fn learn(log: &str, seed: u64) -> Option<TrainedModel> {
     let mut params = RawParams::new(vec![published(log)?], "T");
     params.max_depth = Some(8);
     params.seed = seed;

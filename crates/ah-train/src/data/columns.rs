@@ -36,7 +36,7 @@ pub struct Column {
 }
 
 /// What reading the features of all inputs gave.
-pub struct Built {
+pub struct FeatureColumns {
     /// The columns.
     pub columns: Columns,
     /// Inputs with an undefined derived feature: (input, slot of the first such feature). Their
@@ -132,7 +132,7 @@ impl Columns {
     /// # Panics
     /// When `max_bins` is below 2 or above 65,536.
     #[must_use]
-    pub fn build(table: &Table, features: &Features, max_bins: usize) -> Built {
+    pub fn build(table: &Table, features: &Features, max_bins: usize) -> FeatureColumns {
         let mut undefined = FxHashMap::default();
         let mut by_slot = Vec::with_capacity(features.all().len());
         for slot in 0..features.all().len() {
@@ -153,7 +153,7 @@ impl Columns {
         columns.retain(|c| c.bounds.len() > 1 && seen.insert(blake3::hash(&bytes(&c.codes))));
         let mut undefined: Vec<_> = undefined.into_iter().collect();
         undefined.sort_unstable();
-        Built { columns: Self { columns, rows: table.inputs.len() }, undefined, categories }
+        FeatureColumns { columns: Self { columns, rows: table.inputs.len() }, undefined, categories }
     }
 
     /// Columns of numbers for benchmarks and tests: `values[column][row]`.

@@ -12,6 +12,6 @@ pub mod weights;
 pub use columns::{Column, Columns};
 pub use rows::Rows;
 pub use split::SplitBy;
-pub use table::{CellFilter, Table};
+pub use table::Table;
 pub use targets::{COST_LIMIT, COST_ONE, Targets};
 pub use task::Task;

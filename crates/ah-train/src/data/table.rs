@@ -7,6 +7,8 @@
 
 use ah_types::{ChoiceId, Log, Value, median};
 
+use crate::policy::CellFilter;
+
 /// One choice on one input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
@@ -60,31 +62,6 @@ pub struct Table {
     pub copies: usize,
     /// Cells that the filter left out.
     pub filtered: usize,
-}
-
-/// Which cells count: the policies of PyTorch's trainers.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct CellFilter {
-    /// Measurements, at least.
-    pub min_samples: Option<u32>,
-    /// Standard deviation over mean, at most.
-    pub max_relative_deviation: Option<f64>,
-}
-
-impl CellFilter {
-    fn keeps(&self, feedback: &[f64]) -> bool {
-        if self.min_samples.is_some_and(|least| feedback.len() < least as usize) {
-            return false;
-        }
-        let Some(most) = self.max_relative_deviation else { return true };
-        let n = feedback.len() as f64;
-        let mean = feedback.iter().sum::<f64>() / n;
-        if feedback.len() < 2 || !mean.is_finite() {
-            return true;
-        }
-        let variance = feedback.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        variance.sqrt() / mean <= most
-    }
 }
 
 impl Table {

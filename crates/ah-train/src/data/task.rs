@@ -8,14 +8,14 @@ use ah_types::model::Precondition;
 use ah_types::optimization::TrainingPolicy;
 use ah_types::{ChoiceId, Context, Features, Optimization, expr, log};
 
-use super::columns::{Built, Columns};
+use super::columns::{Columns, FeatureColumns};
 use super::table::Table;
 use super::targets::Targets;
 use super::weights;
 use crate::error::TrainError;
-use crate::learners::{Criterion, Kind};
 use crate::params::{MAX_DEPTH, Params};
 use crate::policy::Policy;
+use crate::policy::{Criterion, LearnerKind};
 
 /// Ranks are exact up to this many distinct values; a column of more becomes quantiles. In ten-fold
 /// cross-validation on PyTorch's logs 1024 and 512 lose nothing against exact ranks, 256 lose
@@ -87,7 +87,7 @@ impl Task {
         if let Some(path) = &params.weights {
             warnings.extend(weights::read(path, &mut table)?);
         }
-        let Built { columns, undefined, categories } = Columns::build(&table, &features, MAX_BINS);
+        let FeatureColumns { columns, undefined, categories } = Columns::build(&table, &features, MAX_BINS);
 
         let default_choice = params.fallback.clone().map(|f| ("--fallback", f));
         let default_choice =
@@ -141,7 +141,7 @@ fn check(optimization: &Optimization) -> Result<(), TrainError> {
     };
     let policy = &optimization.training;
     let share = |x: Option<f64>| x.is_none_or(|x| x > 0.0 && x < 1.0);
-    if policy.learner.as_deref().is_some_and(|l| Kind::from_name(l).is_none()) {
+    if policy.learner.as_deref().is_some_and(|l| LearnerKind::from_name(l).is_none()) {
         return wrong("learner: expected auto, soft, linfa or regression");
     }
     if policy.criterion.iter().any(|c| Criterion::from_name(c).is_none()) {

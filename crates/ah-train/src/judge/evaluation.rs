@@ -6,16 +6,17 @@ use std::path::{Path, PathBuf};
 use ah_types::log::ReadOptions;
 use ah_types::{ChoiceId, Model, artefact, log};
 
-use super::metrics::{self, DEFAULT_MAX_SLOWDOWN, Judged, Metrics};
-use crate::data::table::{CellFilter, Table};
+use super::metrics::{self, DEFAULT_MAX_SLOWDOWN, JudgedInput, Metrics};
+use crate::data::Table;
 use crate::error::TrainError;
+use crate::policy::CellFilter;
 
 /// What judging gave.
 pub struct Evaluation {
     /// The log.
     pub table: Table,
     /// One decision for each input, by text.
-    pub judged: Vec<Judged>,
+    pub judged: Vec<JudgedInput>,
     /// The model's figures.
     pub model: Metrics,
     /// Those of always taking the fallback, and its name.
@@ -90,7 +91,7 @@ impl Evaluation {
     /// [`TrainError::Io`] names the file.
     pub fn write_decisions(&self, path: &Path) -> Result<(), TrainError> {
         let mut text = String::new();
-        for Judged { input, ranking, .. } in &self.judged {
+        for JudgedInput { input, ranking, .. } in &self.judged {
             let names: Vec<&str> = ranking.iter().map(|c| self.table.choices[c.index()].as_str()).collect();
             let _ = writeln!(text, "{}\t{}", self.table.inputs[*input as usize].text, names.join(";"));
         }

@@ -39,7 +39,7 @@ pub struct Metrics {
 
 /// What was decided for one input.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
+pub struct JudgedInput {
     /// The input.
     pub input: u32,
     /// The offered choices of the ranking that are allowed, best first, as ids of the table; empty where undecided.
@@ -50,7 +50,7 @@ pub struct Judged {
 
 /// The decisions of `model` on these inputs of `table`.
 #[must_use]
-pub fn decide(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usize>]) -> Vec<Judged> {
+pub fn decide(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usize>]) -> Vec<JudgedInput> {
     let to_table: Vec<Option<ChoiceId>> = model.choices.iter().map(|c| table.choice_id(c)).collect();
     let judge = |&input: &u32| {
         let offered =
@@ -72,14 +72,14 @@ pub fn decide(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usiz
             let rest = all.iter().skip_while(|(r, _)| r.choice != first.choice);
             ranking.extend(rest.filter(|(_, allowed)| *allowed).filter_map(|(r, _)| offered(r.choice)));
         }
-        Judged { input, ranking, outside: model.is_outside(&values) }
+        JudgedInput { input, ranking, outside: model.is_outside(&values) }
     };
     inputs.iter().map(judge).collect()
 }
 
 /// What these decisions cost.
 #[must_use]
-pub fn metrics(table: &Table, judged: &[Judged], fallback: ChoiceId, max_slowdown: f64) -> Metrics {
+pub fn metrics(table: &Table, judged: &[JudgedInput], fallback: ChoiceId, max_slowdown: f64) -> Metrics {
     if judged.is_empty() {
         return Metrics::default();
     }
@@ -88,7 +88,7 @@ pub fn metrics(table: &Table, judged: &[Judged], fallback: ChoiceId, max_slowdow
     let mut mean = 0.0;
     let (mut decided, mut over_limit, mut over_fallback) = (0.0, 0.0, 0.0);
     let (mut top3, mut top10, mut beyond) = (0.0, 0.0, 0.0);
-    for Judged { input, ranking, outside } in judged {
+    for JudgedInput { input, ranking, outside } in judged {
         let input = *input as usize;
         let weight = table.inputs[input].weight;
         let fallback_price = table.fallback_price(input, fallback);
@@ -133,7 +133,7 @@ pub fn always(
     fallback: ChoiceId,
     max_slowdown: f64,
 ) -> Metrics {
-    let judged: Vec<Judged> =
-        inputs.iter().map(|&input| Judged { input, ranking: vec![choice], outside: false }).collect();
+    let judged: Vec<JudgedInput> =
+        inputs.iter().map(|&input| JudgedInput { input, ranking: vec![choice], outside: false }).collect();
     metrics(table, &judged, fallback, max_slowdown)
 }

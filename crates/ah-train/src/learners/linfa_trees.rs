@@ -20,29 +20,8 @@ use serde::Serialize;
 use super::Dataset;
 use crate::data::{Rows, Targets};
 use crate::error::TrainError;
-use crate::tree::Grown;
-
-/// How a split is judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Criterion {
-    /// Gini impurity.
-    Gini,
-    /// Entropy.
-    Entropy,
-}
-
-impl Criterion {
-    /// The criterion of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "gini" => Some(Self::Gini),
-            "entropy" => Some(Self::Entropy),
-            _ => None,
-        }
-    }
-}
+use crate::policy::Criterion;
+use crate::tree::GrownTree;
 
 /// The parameters of the learner.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -63,12 +42,12 @@ const ROUNDING: f64 = 1e-6;
 const MIN_IMPURITY_DECREASE: f64 = 1e-5;
 
 impl<'a> Fit<Rows<'a>, &'a Targets, TrainError> for LinfaTrees {
-    type Object = Grown;
+    type Object = GrownTree;
 
-    fn fit(&self, dataset: &Dataset<'a>) -> Result<Grown, TrainError> {
+    fn fit(&self, dataset: &Dataset<'a>) -> Result<GrownTree, TrainError> {
         let (rows, targets) = (dataset.records(), *dataset.targets());
         let columns = rows.columns.all();
-        let mut tree = Grown::leaf();
+        let mut tree = GrownTree::leaf();
         let mut todo = vec![(0_u32, rows.inputs.to_vec())];
         while let Some((node, inputs)) = todo.pop() {
             let deep = tree.nodes[node as usize].depth as usize >= self.max_depth;

@@ -1,5 +1,5 @@
 //! Learners: what grows a tree. Each is one file behind [`Learner`], which is linfa's `Fit` over
-//! our records and targets, and one line in [`Kind`].
+//! our records and targets, and one line in [`LearnerKind`](crate::policy::LearnerKind).
 //!
 //! A learner only decides where to split. What a leaf says is the same for all of them and is
 //! computed from the training rows that reach it ([`crate::tree::leaves`]), so a library's own
@@ -13,9 +13,9 @@ use linfa::traits::Fit;
 
 use crate::data::{Rows, Targets};
 use crate::error::TrainError;
-use crate::tree::Grown;
+use crate::tree::GrownTree;
 
-pub use linfa_trees::{Criterion, LinfaTrees};
+pub use linfa_trees::LinfaTrees;
 pub use soft::{Preset, Soft};
 
 /// What a learner learns from.
@@ -27,42 +27,14 @@ pub trait Learner: Send + Sync {
     ///
     /// # Errors
     /// [`TrainError::Linfa`] where linfa refuses.
-    fn grow(&self, dataset: &Dataset<'_>) -> Result<Grown, TrainError>;
+    fn grow(&self, dataset: &Dataset<'_>) -> Result<GrownTree, TrainError>;
 }
 
 impl<L> Learner for L
 where
-    L: for<'a> Fit<Rows<'a>, &'a Targets, TrainError, Object = Grown> + Send + Sync,
+    L: for<'a> Fit<Rows<'a>, &'a Targets, TrainError, Object = GrownTree> + Send + Sync,
 {
-    fn grow(&self, dataset: &Dataset<'_>) -> Result<Grown, TrainError> {
+    fn grow(&self, dataset: &Dataset<'_>) -> Result<GrownTree, TrainError> {
         self.fit(dataset)
-    }
-}
-
-/// The learners by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// [`Soft`] with the preset that cross-validation prefers.
-    Auto,
-    /// [`Soft`].
-    Soft,
-    /// [`LinfaTrees`].
-    Linfa,
-    /// [`Soft`] over the scores themselves: a regression tree.
-    Regression,
-}
-
-impl Kind {
-    /// The learner of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "auto" => Some(Self::Auto),
-            "soft" => Some(Self::Soft),
-            "linfa" => Some(Self::Linfa),
-            "regression" => Some(Self::Regression),
-            _ => None,
-        }
     }
 }

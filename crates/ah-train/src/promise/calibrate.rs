@@ -20,7 +20,7 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 use crate::data::Columns;
 use crate::data::Table;
 use crate::data::Targets;
-use crate::tree::fitted::{Fitted, Ranking};
+use crate::tree::fitted::{FittedTrees, RankedChoice};
 
 /// The promise holds with this confidence.
 pub const CONFIDENCE: f64 = 0.95;
@@ -28,7 +28,7 @@ pub const CONFIDENCE: f64 = 0.95;
 /// How the calibration inputs are kept from the fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Mode {
+pub enum PromiseMode {
     /// Cross-fitted.
     Auto,
     /// A part that is never fitted on.
@@ -39,7 +39,7 @@ pub enum Mode {
     ByDimensions,
 }
 
-impl Mode {
+impl PromiseMode {
     /// As it stands in the model.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -71,18 +71,18 @@ impl Mode {
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
-pub struct Asked {
+pub struct PromiseTerms {
     /// The promised share.
     pub target: f64,
     /// An input counts when its choice takes more than this many times the fallback's time.
     pub limit: f64,
     /// How the inputs are kept from the fit.
-    pub mode: Mode,
+    pub mode: PromiseMode,
 }
 
 /// What calibration found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Calibrated {
+pub struct CalibratedThreshold {
     /// Choices up to this price (`tree::price`) are allowed; infinite: all, always.
     pub threshold: f64,
     /// Inputs.
@@ -109,7 +109,7 @@ pub struct Violation {
 
 /// What is decided at a threshold: the position in the ranking; `None` is unsure.
 #[must_use]
-pub fn pick(ranking: &[Ranking], fallback: ChoiceId, threshold: f64) -> Option<usize> {
+pub fn pick(ranking: &[RankedChoice], fallback: ChoiceId, threshold: f64) -> Option<usize> {
     if threshold == f64::INFINITY {
         return (!ranking.is_empty()).then_some(0);
     }
@@ -127,7 +127,7 @@ pub fn pick(ranking: &[Ranking], fallback: ChoiceId, threshold: f64) -> Option<u
 /// Where on the grid the decision for one of these inputs, which `fitted` has not seen, breaks the limit.
 #[must_use]
 pub fn violations(
-    fitted: &Fitted,
+    fitted: &FittedTrees,
     columns: &Columns,
     table: &Table,
     targets: &Targets,
@@ -158,7 +158,7 @@ pub fn violations(
 
 /// Walks the grid; `None` where not even the safest threshold passes.
 #[must_use]
-pub fn walk(violations: &[Violation], inputs: usize, asked: &Asked) -> Option<Calibrated> {
+pub fn walk(violations: &[Violation], inputs: usize, asked: &PromiseTerms) -> Option<CalibratedThreshold> {
     let (share, level) = asked.mode.test(asked.target);
     let binomial = Binomial::new(share, inputs as u64).ok()?;
     let mut last = None;
@@ -168,7 +168,7 @@ pub fn walk(violations: &[Violation], inputs: usize, asked: &Asked) -> Option<Ca
         if binomial.cdf(count as u64) > level {
             break;
         }
-        last = Some(Calibrated { threshold, inputs, violations: count, clear });
+        last = Some(CalibratedThreshold { threshold, inputs, violations: count, clear });
     }
     last
 }

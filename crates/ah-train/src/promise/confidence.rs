@@ -9,7 +9,7 @@
 use ah_types::tree::LeafUnsure;
 use ah_types::{ChoiceId, Leaf, Node, Tree};
 
-use super::plan::Plan;
+use super::recipe::Recipe;
 use crate::data::Rows;
 use crate::data::split::{self, SplitBy};
 use crate::error::TrainError;
@@ -33,7 +33,12 @@ fn confidence(leaf: &Leaf, configuration: &Configuration) -> f64 {
 ///
 /// # Errors
 /// Those of the learners.
-pub fn threshold(plan: &Plan<'_>, fallback: ChoiceId, inputs: &[u32], share: f64) -> Result<f64, TrainError> {
+pub fn threshold(
+    plan: &Recipe<'_>,
+    fallback: ChoiceId,
+    inputs: &[u32],
+    share: f64,
+) -> Result<f64, TrainError> {
     let task = plan.task;
     let targets = task.targets(fallback, &plan.ranking.portfolio);
     let keys = split::keys(&task.table, &task.features, &[], SplitBy::Input, inputs);

@@ -1,9 +1,9 @@
 //! The promise: at most a share of the inputs is slower than the fallback by more than a limit.
-//! [`plan`] learns with it, [`calibrate`] sets its threshold, [`confidence`] is PyTorch's rule.
+//! [`recipe`] learns with it, [`calibrate`] sets its threshold, [`confidence`] is PyTorch's rule.
 
 pub mod calibrate;
 pub mod confidence;
-pub mod plan;
+pub mod recipe;
 
-pub use calibrate::{Asked, Mode};
-pub use plan::Plan;
+pub use calibrate::{PromiseMode, PromiseTerms};
+pub use recipe::Recipe;

@@ -9,7 +9,7 @@ use comfy_table::{CellAlignment, Table, presets};
 
 use crate::data::SplitBy;
 use crate::judge::Metrics;
-use crate::train::Trained;
+use crate::train::TrainedModel;
 
 fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
@@ -36,7 +36,7 @@ const FIGURES: [&str; 6] =
 
 /// The table of a training: the heuristic on held-out inputs against always taking one choice.
 #[must_use]
-pub fn trained(trained: &Trained) -> String {
+pub fn trained(trained: &TrainedModel) -> String {
     let held_out = &trained.held_out;
     let title = match held_out.split {
         SplitBy::Input => "on held-out inputs",
@@ -66,7 +66,7 @@ pub fn trained(trained: &Trained) -> String {
     let mut text = format!("{table}\n");
     let _ = writeln!(
         text,
-        "Learned from {} inputs and judged on {} others; the model that ships is learned again from all ({} leaves).",
+        "Heuristic from {} inputs and judged on {} others; the model that ships is learned again from all ({} leaves).",
         held_out.train_inputs,
         held_out.model.inputs,
         trained.model.trees.iter().map(|t| t.leaves().count()).sum::<usize>(),
@@ -92,7 +92,7 @@ pub fn trained(trained: &Trained) -> String {
 }
 
 /// What to do where the promise gives up more than half of what always deciding saves; else nothing.
-fn given_up(trained: &Trained) -> String {
+fn given_up(trained: &TrainedModel) -> String {
     let held_out = &trained.held_out;
     let saves = |metrics: &Metrics| metrics.speedup_over_fallback.max(1.0).ln();
     let (model, always) = (saves(&held_out.model), saves(&held_out.always));
@@ -107,7 +107,7 @@ fn given_up(trained: &Trained) -> String {
 }
 
 /// What is promised, and for whom it holds.
-fn promise(p: &Promise, trained: &Trained) -> String {
+fn promise(p: &Promise, trained: &TrainedModel) -> String {
     let model = &trained.model;
     let fallback = model.fallback.map_or("the fallback", |f| model.choice_name(f));
     let estimate = if p.mode == "hold-out" { "" } else { " (a cross-validated estimate)" };

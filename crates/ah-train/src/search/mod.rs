@@ -14,9 +14,10 @@ use crate::data::Table;
 use crate::data::split;
 use crate::data::targets::{COST_ONE, Targets};
 use crate::error::TrainError;
-use crate::learners::{Criterion, Kind, Learner, LinfaTrees, Preset, Soft};
-use crate::tree::Fitted;
-use crate::tree::Grown;
+use crate::learners::{Learner, LinfaTrees, Preset, Soft};
+use crate::policy::{Criterion, LearnerKind};
+use crate::tree::FittedTrees;
+use crate::tree::GrownTree;
 use crate::tree::Scores;
 
 /// A learner with all its parameters.
@@ -77,7 +78,7 @@ impl Configuration {
         other
     }
 
-    fn grow(&self, rows: &Rows<'_>, targets: &Targets) -> Result<Grown, TrainError> {
+    fn grow(&self, rows: &Rows<'_>, targets: &Targets) -> Result<GrownTree, TrainError> {
         let dataset = DatasetBase::new(*rows, targets);
         match self {
             Self::Soft(s) => Learner::grow(s, &dataset),
@@ -86,7 +87,7 @@ impl Configuration {
     }
 
     /// The tree cut back to this configuration's depth and finished, with its scores.
-    fn finish(&self, grown: &Grown, rows: &Rows<'_>, targets: &Targets) -> (Grown, Scores) {
+    fn finish(&self, grown: &GrownTree, rows: &Rows<'_>, targets: &Targets) -> (GrownTree, Scores) {
         let tree = grown.truncated(self.max_depth());
         match self {
             Self::Soft(s) => {
@@ -105,7 +106,7 @@ impl Configuration {
     ///
     /// # Errors
     /// Those of the learner.
-    pub fn fit(&self, rows: &Rows<'_>, targets: &Targets) -> Result<(Grown, Scores), TrainError> {
+    pub fn fit(&self, rows: &Rows<'_>, targets: &Targets) -> Result<(GrownTree, Scores), TrainError> {
         let grown = self.grow(rows, targets)?;
         Ok(self.finish(&grown, rows, targets))
     }
@@ -130,9 +131,9 @@ pub fn fit_all(
     configurations: &[Configuration],
     rows: &Rows<'_>,
     targets: &Targets,
-) -> Result<Fitted, TrainError> {
+) -> Result<FittedTrees, TrainError> {
     let trees = configurations.par_iter().map(|c| c.fit(rows, targets)).collect::<Result<_, _>>()?;
-    Ok(Fitted::new(trees))
+    Ok(FittedTrees::new(trees))
 }
 
 /// What to search.
@@ -143,14 +144,15 @@ pub struct Grid {
     pub depths: Vec<usize>,
 }
 
-/// Preset B takes twice as long as C: it is tried where inputs × columns are at most this.
-const MAX_FOR_B: usize = 40_000;
+/// [`Preset::Thorough`] takes twice as long as [`Preset::LookAhead`]: it is tried where inputs ×
+/// columns are at most this.
+const MAX_FOR_THOROUGH: usize = 40_000;
 
 impl Grid {
     /// The configurations of a learner over these depths and leaf sizes, the preferred first.
     #[must_use]
     pub fn new(
-        kind: Kind,
+        kind: LearnerKind,
         criteria: &[Criterion],
         depths: &[usize],
         leaves: &[usize],
@@ -167,13 +169,13 @@ impl Grid {
                 Configuration::Linfa(LinfaTrees { criterion, max_depth: deepest, min_samples_leaf })
             };
             match kind {
-                Kind::Soft => vec![soft(Preset::C)],
-                Kind::Auto if inputs * columns <= MAX_FOR_B => {
-                    [Preset::C, Preset::A, Preset::B].map(soft).to_vec()
+                LearnerKind::Soft => vec![soft(Preset::LookAhead)],
+                LearnerKind::Auto if inputs * columns <= MAX_FOR_THOROUGH => {
+                    [Preset::LookAhead, Preset::Variance, Preset::Thorough].map(soft).to_vec()
                 }
-                Kind::Auto => [Preset::C, Preset::A].map(soft).to_vec(),
-                Kind::Regression => vec![soft(Preset::Regression)],
-                Kind::Linfa => criteria.iter().copied().map(linfa).collect(),
+                LearnerKind::Auto => [Preset::LookAhead, Preset::Variance].map(soft).to_vec(),
+                LearnerKind::Regression => vec![soft(Preset::Regression)],
+                LearnerKind::Linfa => criteria.iter().copied().map(linfa).collect(),
             }
         });
         Self { growths: growths.collect(), depths }
@@ -182,7 +184,7 @@ impl Grid {
 
 /// A configuration and what it costs on held-out folds.
 #[derive(Clone, Debug, Serialize)]
-pub struct Scored {
+pub struct ScoredConfiguration {
     /// The configuration.
     pub configuration: Configuration,
     /// The mean log slowdown.
@@ -201,7 +203,7 @@ pub fn cross_validate(
     folds: &Folds,
     targets: &Targets,
     costs: &Targets,
-) -> Result<Vec<Scored>, TrainError> {
+) -> Result<Vec<ScoredConfiguration>, TrainError> {
     let tasks: Vec<(usize, usize)> =
         (0..grid.growths.len()).flat_map(|g| (0..folds.parts.len()).map(move |f| (g, f))).collect();
     // By growth and fold: for each depth the cost of each held-out input.
@@ -236,7 +238,7 @@ pub fn cross_validate(
         let first = of(0, deepest).zip(&weights).map(|(c, w)| c * w).sum::<f64>() / total;
         let pairs = of(g, depth).zip(of(0, deepest)).zip(&weights);
         let squares: f64 = pairs.map(|((a, b), w)| (w * (a - b - (cost - first))).powi(2)).sum();
-        Scored {
+        ScoredConfiguration {
             configuration: grid.growths[g].with_depth(grid.depths[depth]),
             cost,
             error: squares.sqrt() / total,
@@ -249,10 +251,10 @@ pub fn cross_validate(
 /// The first configuration at its greatest depth, unless another is better by 1.96 standard
 /// errors. The cheapest alone would follow the noise of the folds.
 #[must_use]
-pub fn best(scored: &[Scored]) -> Option<&Scored> {
+pub fn best(scored: &[ScoredConfiguration]) -> Option<&ScoredConfiguration> {
     // Against itself the first has no error.
     let first = scored.iter().find(|s| s.error == 0.0)?;
-    let better = |s: &&Scored| s.cost + 1.96 * s.error < first.cost;
+    let better = |s: &&ScoredConfiguration| s.cost + 1.96 * s.error < first.cost;
     Some(scored.iter().filter(better).min_by(|a, b| a.cost.total_cmp(&b.cost)).unwrap_or(first))
 }
 

@@ -3,7 +3,7 @@
 
 use ah_types::ChoiceId;
 
-use super::grown::Grown;
+use super::grown::GrownTree;
 use super::price::Prices;
 use super::scores::Scores;
 use crate::data::Columns;
@@ -15,23 +15,23 @@ use crate::data::Targets;
 #[derive(Clone, Debug)]
 pub struct FittedTree {
     /// The splits.
-    pub tree: Grown,
+    pub tree: GrownTree,
     /// How nodes rank choices.
     pub scores: Scores,
-    /// What each leaf's choices risk for what they save; empty until [`Fitted::assess`].
+    /// What each leaf's choices risk for what they save; empty until [`FittedTrees::assess`].
     pub prices: Prices,
 }
 
 /// One or several trees.
 #[derive(Clone, Debug)]
-pub struct Fitted {
+pub struct FittedTrees {
     /// At least one.
     pub trees: Vec<FittedTree>,
 }
 
 /// What a heuristic says of one measured choice of one input.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ranking {
+pub struct RankedChoice {
     /// The choice.
     pub choice: ChoiceId,
     /// Summed over the trees, in their order; least is best.
@@ -42,10 +42,10 @@ pub struct Ranking {
     pub cost: u32,
 }
 
-impl Fitted {
+impl FittedTrees {
     /// Without prices yet.
     #[must_use]
-    pub fn new(trees: Vec<(Grown, Scores)>) -> Self {
+    pub fn new(trees: Vec<(GrownTree, Scores)>) -> Self {
         let tree = |(tree, scores)| FittedTree { tree, scores, prices: Prices::default() };
         Self { trees: trees.into_iter().map(tree).collect() }
     }
@@ -58,10 +58,10 @@ impl Fitted {
     }
 
     /// Writes the input's measured choices into `ranking`, best first; equals by choice.
-    pub fn rank(&self, columns: &Columns, targets: &Targets, input: u32, ranking: &mut Vec<Ranking>) {
+    pub fn rank(&self, columns: &Columns, targets: &Targets, input: u32, ranking: &mut Vec<RankedChoice>) {
         ranking.clear();
         let of = targets.of(input).iter();
-        ranking.extend(of.map(|c| Ranking { choice: c.choice, score: 0.0, price: 0.0, cost: c.cost }));
+        ranking.extend(of.map(|c| RankedChoice { choice: c.choice, score: 0.0, price: 0.0, cost: c.cost }));
         for tree in &self.trees {
             let leaf = tree.tree.leaf_of(columns, input);
             let scores = tree.scores.node(leaf);
@@ -75,7 +75,13 @@ impl Fitted {
 
     /// The cost of the choice that is best in the ranking, in units of [`crate::data::COST_ONE`].
     #[must_use]
-    pub fn cost(&self, columns: &Columns, targets: &Targets, input: u32, buffer: &mut Vec<Ranking>) -> u32 {
+    pub fn cost(
+        &self,
+        columns: &Columns,
+        targets: &Targets,
+        input: u32,
+        buffer: &mut Vec<RankedChoice>,
+    ) -> u32 {
         if let [only] = &self.trees[..] {
             return only.scores.cost(only.tree.leaf_of(columns, input), targets, input);
         }

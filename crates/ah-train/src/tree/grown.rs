@@ -9,7 +9,7 @@ use crate::data::Rows;
 
 /// A binary tree in one `Vec`: the root first, children behind their parent.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Grown {
+pub struct GrownTree {
     /// The nodes.
     pub nodes: Vec<GrownNode>,
 }
@@ -40,7 +40,7 @@ pub struct Split {
     pub right: u32,
 }
 
-impl Grown {
+impl GrownTree {
     /// A tree of one leaf.
     #[must_use]
     pub fn leaf() -> Self {
@@ -158,7 +158,7 @@ impl Grown {
 }
 
 /// linfa's `Predict`: the leaf of each row.
-impl PredictInplace<Rows<'_>, Array1<u32>> for Grown {
+impl PredictInplace<Rows<'_>, Array1<u32>> for GrownTree {
     fn predict_inplace<'a>(&'a self, rows: &'a Rows<'_>, leaves: &mut Array1<u32>) {
         for (leaf, &input) in leaves.iter_mut().zip(rows.inputs) {
             *leaf = self.leaf_of(rows.columns, input);

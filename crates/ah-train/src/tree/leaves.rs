@@ -2,7 +2,7 @@
 
 use ah_types::{ChoiceId, Leaf, Node, Ranked, Tree};
 
-use super::fitted::{Fitted, FittedTree};
+use super::fitted::{FittedTree, FittedTrees};
 use super::grown::GrownNode;
 use super::scores::Scores;
 use super::shortlist;
@@ -14,14 +14,14 @@ use crate::data::Table;
 /// Choices with a price ([`crate::tree::price`]) above `threshold` are not allowed; infinite: all are.
 #[must_use]
 pub fn trees(
-    fitted: &Fitted,
+    fitted: &FittedTrees,
     table: &Table,
     rows: &Rows<'_>,
     fallback: ChoiceId,
     threshold: f64,
     policy: &RankingPolicy,
 ) -> Vec<Tree> {
-    let known = Known::new(table, rows.inputs, fallback, policy, fitted.trees.len());
+    let known = RankableChoices::new(table, rows.inputs, fallback, policy, fitted.trees.len());
     let build = |fitted: &FittedTree| {
         let members = fitted.tree.members(rows);
         let node = |(id, node): (usize, &GrownNode)| {
@@ -58,7 +58,7 @@ pub struct RankingPolicy {
 }
 
 /// Which choices belong into a ranking.
-struct Known {
+struct RankableChoices {
     /// True for choices of the portfolio that training saw.
     measured: Vec<bool>,
     /// The fallback, where every input could run it: what is ranked behind it is never reached.
@@ -66,7 +66,7 @@ struct Known {
     policy: RankingPolicy,
 }
 
-impl Known {
+impl RankableChoices {
     fn new(table: &Table, inputs: &[u32], fallback: ChoiceId, policy: &RankingPolicy, trees: usize) -> Self {
         let mut measured = vec![false; table.choices.len()];
         let mut always = true;
@@ -96,7 +96,7 @@ impl Known {
     }
 }
 
-impl Known {
+impl RankableChoices {
     /// Moves what must be included to the end of the first `at_least` places.
     fn include(&self, ranking: &mut Vec<(ChoiceId, f64)>) {
         let places = self.policy.at_least.min(ranking.len());
@@ -110,7 +110,7 @@ impl Known {
 
 /// What training saw of one choice in a leaf.
 #[derive(Clone, Copy, Default)]
-struct Seen {
+struct ChoiceStatistics {
     wins: f64,
     measured: u64,
     usable: u64,
@@ -120,7 +120,7 @@ struct Seen {
 }
 
 fn leaf(table: &Table, members: &[u32], ranking: &[(ChoiceId, f64)], fallback: ChoiceId) -> Leaf {
-    let mut seen = vec![Seen::default(); table.choices.len()];
+    let mut seen = vec![ChoiceStatistics::default(); table.choices.len()];
     for &input in members {
         let cells = table.cells(input as usize);
         let winners = cells.iter().filter(|c| c.ties_winner).count() as f64;

@@ -8,7 +8,7 @@ pub mod price;
 pub mod scores;
 mod shortlist;
 
-pub use fitted::{Fitted, Ranking};
-pub use grown::Grown;
+pub use fitted::{FittedTrees, RankedChoice};
+pub use grown::GrownTree;
 pub use leaves::RankingPolicy;
 pub use scores::Scores;

@@ -11,13 +11,13 @@
 //! Pearson's lemma). A limit on the risk alone declines as readily where padding saves a third
 //! as where it saves a hundredth. Twenty random partitions of PyTorch's logs, promise of 1 %,
 //! slowdown: pad_mm A100 1.0101 with a limit on the risk, 1.0064 with one on the price and
-//! [`crate::promise::plan`]'s penalty in learning; mm A100 1.0166 and 1.0124. The Student-t tail of
+//! [`crate::promise::recipe`]'s penalty in learning; mm A100 1.0166 and 1.0124. The Student-t tail of
 //! `ln(t_choice / t_fallback)` in place of the counted share: pad_mm 1.0078, mm 1.0138 (both at
 //! a penalty of 0.2, where the counted share has 1.0069 and 1.0129).
 
 use ah_types::ChoiceId;
 
-use super::grown::Grown;
+use super::grown::GrownTree;
 use super::scores::Scores;
 use crate::data::Rows;
 use crate::data::Table;
@@ -46,7 +46,7 @@ impl Prices {
     /// The prices of all nodes from the rows that reach them.
     #[must_use]
     pub fn new(
-        tree: &Grown,
+        tree: &GrownTree,
         scores: &Scores,
         table: &Table,
         rows: &Rows<'_>,
@@ -90,7 +90,7 @@ impl Prices {
     }
 }
 
-fn count(tree: &Grown, table: &Table, rows: &Rows<'_>, fallback: ChoiceId, limit: f64) -> Vec<Count> {
+fn count(tree: &GrownTree, table: &Table, rows: &Rows<'_>, fallback: ChoiceId, limit: f64) -> Vec<Count> {
     let choices = table.choices.len();
     let mut counts = vec![Count::default(); tree.nodes.len() * choices];
     for &input in rows.inputs {

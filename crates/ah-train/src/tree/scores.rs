@@ -6,7 +6,7 @@
 
 use ah_types::ChoiceId;
 
-use super::grown::Grown;
+use super::grown::GrownTree;
 use crate::data::Rows;
 use crate::data::targets::{COST_ONE, Targets};
 
@@ -24,7 +24,7 @@ pub struct Scores {
 impl Scores {
     /// The scores of every node from the rows that reach it.
     #[must_use]
-    pub fn new(tree: &Grown, rows: &Rows<'_>, targets: &Targets, kappa: f64) -> Self {
+    pub fn new(tree: &GrownTree, rows: &Rows<'_>, targets: &Targets, kappa: f64) -> Self {
         let choices = targets.choices();
         let mut sums = vec![(0_i64, 0_i64); tree.nodes.len() * choices];
         let mut total = 0;

@@ -7,7 +7,7 @@ use super::Soft;
 use super::histogram::Histograms;
 use super::subtree::{self, Fit, MAX_ROWS};
 use crate::data::{Rows, Targets};
-use crate::tree::Grown;
+use crate::tree::GrownTree;
 
 /// Nodes of at most so many rows are left to [`subtree`](super::subtree): with 22 choices their
 /// lanes are 200 kB.
@@ -22,7 +22,7 @@ struct Node {
     histograms: Option<Histograms>,
 }
 
-pub(super) fn grow(soft: &Soft, rows: &Rows<'_>, targets: &Targets) -> Grown {
+pub(super) fn grow(soft: &Soft, rows: &Rows<'_>, targets: &Targets) -> GrownTree {
     let columns = rows.columns.all();
     // A histogram of more bins than rows says nothing.
     let levels = columns.iter().map(crate::data::Column::levels).max().unwrap_or(0);
@@ -30,9 +30,9 @@ pub(super) fn grow(soft: &Soft, rows: &Rows<'_>, targets: &Targets) -> Grown {
 }
 
 /// [`grow`] with histograms for nodes of more than `subtree_rows` rows.
-fn grow_with(soft: &Soft, rows: &Rows<'_>, targets: &Targets, subtree_rows: usize) -> Grown {
+fn grow_with(soft: &Soft, rows: &Rows<'_>, targets: &Targets, subtree_rows: usize) -> GrownTree {
     let fit = Fit::new(soft, rows, targets);
-    let mut tree = Grown::leaf();
+    let mut tree = GrownTree::leaf();
     let mut members: Vec<u32> = (0..rows.inputs.len() as u32).collect();
     let small = |rows: &[u32]| rows.len() <= subtree_rows;
     let histograms = (!small(&members)).then(|| Histograms::new(&fit, &members));
@@ -69,10 +69,10 @@ fn grow_with(soft: &Soft, rows: &Rows<'_>, targets: &Targets, subtree_rows: usiz
         todo.push(Node { id: right, rows: middle..node.rows.end, depth, histograms: of_right });
         todo.push(Node { id: left, rows: node.rows.start..middle, depth, histograms: of_left });
     }
-    let grown: Vec<(u32, Grown)> = subtrees
+    let grown: Vec<(u32, GrownTree)> = subtrees
         .into_par_iter()
         .map(|(id, depth, rows)| {
-            let mut subtree = Grown::leaf();
+            let mut subtree = GrownTree::leaf();
             subtree::grow(&fit, &mut subtree, 0, depth, &members[rows]);
             (id, subtree)
         })
@@ -229,7 +229,13 @@ mod tests {
     }
 
     fn soft() -> impl Strategy<Value = Soft> {
-        let presets = vec![Preset::A, Preset::B, Preset::C, Preset::D, Preset::Regression];
+        let presets = vec![
+            Preset::Variance,
+            Preset::Thorough,
+            Preset::LookAhead,
+            Preset::TwoTemperatures,
+            Preset::Regression,
+        ];
         let presets = prop::sample::select(presets);
         (presets, 1_usize..4, 1_usize..7).prop_map(|(p, leaf, depth)| Soft::preset(p, depth, leaf))
     }
@@ -282,7 +288,7 @@ mod tests {
             (values[c][i] / 10_007.0 - values[0][i] / 20_000.0).abs()
         });
         let inputs: Vec<u32> = (0..9000).collect();
-        let soft = Soft::preset(Preset::C, 12, 3);
+        let soft = Soft::preset(Preset::LookAhead, 12, 3);
         let tree = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| grow(&soft, &Rows { columns: &columns, inputs: &inputs }, &targets))

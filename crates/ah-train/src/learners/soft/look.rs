@@ -2,7 +2,7 @@
 //! two children, by the same columns, gain the most together.
 //!
 //! In the last levels above the depth limit (`Soft::look_levels`), where no later split can make up
-//! for a greedy one. There preset C comes to lose 7 ± 2 1e-4 less on pad_mm and 2 ± 2 on mixed_mm H100
+//! for a greedy one. There [`Preset::LookAhead`](super::Preset) comes to lose 7 ± 2 1e-4 less on pad_mm and 2 ± 2 on mixed_mm H100
 //! and mm; in the first three of eight levels nothing changes but the time. All columns for the
 //! children instead of the best eight: as good, three times the time.
 

@@ -27,7 +27,7 @@ use serde::Serialize;
 use super::Dataset;
 use crate::data::{Rows, Targets};
 use crate::error::TrainError;
-use crate::tree::Grown;
+use crate::tree::GrownTree;
 use crate::tree::Scores;
 
 /// The parameters of the learner.
@@ -59,19 +59,19 @@ pub struct Soft {
 }
 
 /// Named sets of parameters. On PyTorch's logs they differ by less than 0.0009 in slowdown,
-/// except on small logs with heavy tails (mm TIMM: A 1.045, B and C 1.030).
+/// except on small logs with heavy tails (mm TIMM: `Variance` 1.045, `LookAhead` and `Thorough` 1.030).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Preset {
     /// One temperature, variance alone, no look-ahead.
-    A,
+    Variance,
     /// Two temperatures, the cost's own gain beside the variance's, a look one split ahead in all levels.
-    B,
-    /// A with the cost's own gain, and a look one split ahead in the last levels.
-    C,
+    Thorough,
+    /// The default: `Variance` with the cost's own gain, and a look one split ahead in the last levels.
+    LookAhead,
     /// Two temperatures, variance alone.
-    D,
+    TwoTemperatures,
     /// A higher temperature and some of the cost's own gain.
-    E,
+    Warm,
     /// The costs themselves as targets: PyTorch's second form, which predicts a score for each
     /// context and choice.
     Regression,
@@ -81,14 +81,14 @@ impl Preset {
     /// Three that err differently, so that their summed scores are better than each: on PyTorch's
     /// mixed_mm logs by 0.0004 in slowdown, on the others by nothing. Bootstrapped trees lose, as each
     /// sees less.
-    pub const COMMITTEE: [Self; 3] = [Self::C, Self::D, Self::E];
+    pub const COMMITTEE: [Self; 3] = [Self::LookAhead, Self::TwoTemperatures, Self::Warm];
 }
 
 impl Soft {
     /// The parameters of a preset.
     #[must_use]
     pub fn preset(preset: Preset, max_depth: usize, min_samples_leaf: usize) -> Self {
-        let a = Self {
+        let variance = Self {
             temperatures: vec![(0.05, 1.0)],
             max_depth,
             min_samples_leaf,
@@ -103,20 +103,22 @@ impl Soft {
         };
         let two = vec![(0.05, 1.0), (0.5, 0.5)];
         match preset {
-            Preset::A => a,
-            Preset::B => Self { temperatures: two, alpha: 0.3, look: 8, look_levels: max_depth, ..a },
-            Preset::C => Self { alpha: 0.3, look: 8, ..a },
-            Preset::D => Self { temperatures: two, ..a },
-            Preset::Regression => Self { temperatures: Vec::new(), ..a },
-            Preset::E => Self { temperatures: vec![(0.1, 1.0)], alpha: 0.15, ..a },
+            Preset::Variance => variance,
+            Preset::Thorough => {
+                Self { temperatures: two, alpha: 0.3, look: 8, look_levels: max_depth, ..variance }
+            }
+            Preset::LookAhead => Self { alpha: 0.3, look: 8, ..variance },
+            Preset::TwoTemperatures => Self { temperatures: two, ..variance },
+            Preset::Regression => Self { temperatures: Vec::new(), ..variance },
+            Preset::Warm => Self { temperatures: vec![(0.1, 1.0)], alpha: 0.15, ..variance },
         }
     }
 }
 
 impl<'a> Fit<Rows<'a>, &'a Targets, TrainError> for Soft {
-    type Object = Grown;
+    type Object = GrownTree;
 
-    fn fit(&self, dataset: &Dataset<'a>) -> Result<Grown, TrainError> {
+    fn fit(&self, dataset: &Dataset<'a>) -> Result<GrownTree, TrainError> {
         let rows = dataset.records();
         let targets = *dataset.targets();
         Ok(grow::grow(self, rows, targets))
@@ -126,13 +128,13 @@ impl<'a> Fit<Rows<'a>, &'a Targets, TrainError> for Soft {
 impl Soft {
     /// Polishes a grown tree against the true cost on the rows that it was grown from.
     #[must_use]
-    pub fn polish(&self, tree: Grown, rows: &Rows<'_>, targets: &Targets) -> Grown {
+    pub fn polish(&self, tree: GrownTree, rows: &Rows<'_>, targets: &Targets) -> GrownTree {
         polish::polish(self, tree, rows, targets)
     }
 
     /// The scores of a tree's nodes under these parameters.
     #[must_use]
-    pub fn scores(&self, tree: &Grown, rows: &Rows<'_>, targets: &Targets) -> Scores {
+    pub fn scores(&self, tree: &GrownTree, rows: &Rows<'_>, targets: &Targets) -> Scores {
         Scores::new(tree, rows, targets, self.kappa)
     }
 }

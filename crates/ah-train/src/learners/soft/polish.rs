@@ -4,10 +4,10 @@
 use super::Soft;
 use crate::data::Column;
 use crate::data::{Rows, Targets};
-use crate::tree::Grown;
+use crate::tree::GrownTree;
 use crate::tree::Scores;
 
-pub(super) fn polish(soft: &Soft, mut tree: Grown, rows: &Rows<'_>, targets: &Targets) -> Grown {
+pub(super) fn polish(soft: &Soft, mut tree: GrownTree, rows: &Rows<'_>, targets: &Targets) -> GrownTree {
     let mut dirty = vec![true; tree.nodes.len()];
     for _ in 0..soft.sweeps {
         let scores = Scores::new(&tree, rows, targets, soft.kappa);
@@ -49,7 +49,7 @@ struct Cheapest {
 
 impl Sweep<'_> {
     /// Visits the dirty splits, deepest first; says which changed.
-    fn visit_all(&mut self, tree: &mut Grown, dirty: &[bool]) -> Vec<bool> {
+    fn visit_all(&mut self, tree: &mut GrownTree, dirty: &[bool]) -> Vec<bool> {
         let mut order: Vec<u32> =
             (0..tree.nodes.len() as u32).filter(|&n| tree.nodes[n as usize].split.is_some()).collect();
         order.sort_by_key(|&n| std::cmp::Reverse(tree.nodes[n as usize].depth));
@@ -73,7 +73,7 @@ impl Sweep<'_> {
         changed
     }
 
-    fn visit(&mut self, tree: &mut Grown, node: u32, members: &[u32], present: &mut [u32]) -> bool {
+    fn visit(&mut self, tree: &mut GrownTree, node: u32, members: &[u32], present: &mut [u32]) -> bool {
         let Some(split) = tree.nodes[node as usize].split.clone() else { return false };
         let columns = self.rows.columns.all();
         let codes = columns[split.column as usize].codes();
@@ -198,7 +198,7 @@ impl Sweep<'_> {
 /// The nodes that a further sweep may change: those above and below a changed split. A split
 /// changes which rows reach the nodes below it, and so their scores, and thereby what the nodes
 /// above it find; everything else finds what it found before.
-fn affected(tree: &Grown, changed: Vec<bool>) -> Vec<bool> {
+fn affected(tree: &GrownTree, changed: Vec<bool>) -> Vec<bool> {
     let (mut above, mut below) = (changed.clone(), changed);
     tree.add_up(&mut above, 1, |up, down| *up |= down);
     for node in 1..tree.nodes.len() {
@@ -209,14 +209,14 @@ fn affected(tree: &Grown, changed: Vec<bool>) -> Vec<bool> {
 
 /// The tree without splits that send every row to one side: the other side says nothing. With
 /// the marks of the nodes that stay.
-fn without_empty(tree: &Grown, rows: &Rows<'_>, marks: &[bool]) -> (Grown, Vec<bool>) {
+fn without_empty(tree: &GrownTree, rows: &Rows<'_>, marks: &[bool]) -> (GrownTree, Vec<bool>) {
     let mut reached = vec![false; tree.nodes.len()];
     for &input in rows.inputs {
         reached[tree.leaf_of(rows.columns, input) as usize] = true;
     }
     tree.add_up(&mut reached, 1, |up, down| *up |= down);
     let empty = |node: u32| !reached[node as usize];
-    let (mut result, mut kept) = (Grown::leaf(), vec![marks[0]]);
+    let (mut result, mut kept) = (GrownTree::leaf(), vec![marks[0]]);
     let mut todo = vec![(0_u32, 0_u32)];
     while let Some((mut old, new)) = todo.pop() {
         // A split with an empty side gives way to its other side.

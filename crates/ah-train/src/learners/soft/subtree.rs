@@ -14,7 +14,7 @@ use super::samples::Samples;
 use super::scan::Scan;
 use crate::data::Column;
 use crate::data::{Rows, Targets};
-use crate::tree::Grown;
+use crate::tree::GrownTree;
 
 /// A row is 16 bits beside its code.
 pub(super) const MAX_ROWS: usize = 1 << 16;
@@ -105,7 +105,7 @@ pub(super) fn code(entry: u32) -> u16 {
 }
 
 /// Grows `tree` below its leaf `id`, which holds these rows and has this depth.
-pub(super) fn grow(fit: &Fit<'_>, tree: &mut Grown, id: u32, depth: usize, rows: &[u32]) {
+pub(super) fn grow(fit: &Fit<'_>, tree: &mut GrownTree, id: u32, depth: usize, rows: &[u32]) {
     let mut todo = vec![Subtree::from_rows(fit, rows, id, depth)];
     while let Some(subtree) = todo.pop() {
         subtree.grow(fit, tree, &mut todo);
@@ -197,7 +197,7 @@ impl Subtree {
         Totals::new(lanes, self.targets, sums)
     }
 
-    fn grow(mut self, fit: &Fit<'_>, tree: &mut Grown, parts: &mut Vec<Self>) {
+    fn grow(mut self, fit: &Fit<'_>, tree: &mut GrownTree, parts: &mut Vec<Self>) {
         let n = self.rows.len();
         if n == 0 || self.columns.is_empty() {
             return;

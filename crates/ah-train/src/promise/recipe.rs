@@ -5,14 +5,14 @@ use ah_types::model::Promise;
 use ah_types::{ChoiceId, Tree};
 use rayon::prelude::*;
 
-use super::calibrate::{self, Asked, CONFIDENCE, Calibrated, Mode};
+use super::calibrate::{self, CONFIDENCE, CalibratedThreshold, PromiseMode, PromiseTerms};
 use crate::data::Rows;
 use crate::data::Targets;
 use crate::data::Task;
 use crate::data::split::{self, SplitBy};
 use crate::error::TrainError;
 use crate::search::{Configuration, Folds, fit_all};
-use crate::tree::Fitted;
+use crate::tree::FittedTrees;
 use crate::tree::leaves::{self, RankingPolicy};
 
 /// Folds of the calibration. With 5 the trees that are judged see a fifth less than what ships,
@@ -40,7 +40,7 @@ pub fn targets(task: &Task, fallback: ChoiceId, portfolio: &[ChoiceId], limit: O
 }
 
 /// What is learned, and how.
-pub struct Plan<'a> {
+pub struct Recipe<'a> {
     /// The data.
     pub task: &'a Task,
     /// One for each tree.
@@ -48,15 +48,15 @@ pub struct Plan<'a> {
     /// The choices that may be taken.
     pub ranking: &'a RankingPolicy,
     /// The promise; `None`: decide always.
-    pub asked: Option<Asked>,
+    pub asked: Option<PromiseTerms>,
     /// The seed of the folds.
     pub seed: u64,
 }
 
 /// A heuristic with its promise.
-pub struct Learned {
+pub struct Heuristic {
     /// The trees.
-    pub fitted: Fitted,
+    pub fitted: FittedTrees,
     /// The inputs that grew them.
     pub grown_from: Vec<u32>,
     /// The fallback.
@@ -70,28 +70,28 @@ pub struct Learned {
 /// What calibration found, and on what.
 pub struct Calibration {
     /// The promise.
-    pub asked: Asked,
+    pub asked: PromiseTerms,
     /// The price and the violations at it.
-    pub found: Calibrated,
+    pub found: CalibratedThreshold,
     /// Distinct combinations of dimensions.
     pub groups: usize,
     /// Runs of a choice on an input, their median.
     pub runs: u32,
 }
 
-impl Plan<'_> {
+impl Recipe<'_> {
     /// Learns from these inputs.
     ///
     /// # Errors
     /// Those of the learners.
-    pub fn learn(&self, inputs: &[u32]) -> Result<Learned, TrainError> {
+    pub fn learn(&self, inputs: &[u32]) -> Result<Heuristic, TrainError> {
         let task = self.task;
         let fallback = task.fallback(inputs);
         let limit = self.asked.map(|a| a.limit);
         let targets = targets(task, fallback, &self.ranking.portfolio, limit);
         let Some(asked) = self.asked else {
             let fitted = fit_all(self.configurations, &Rows { columns: &task.columns, inputs }, &targets)?;
-            return Ok(Learned {
+            return Ok(Heuristic {
                 fitted,
                 grown_from: inputs.to_vec(),
                 fallback,
@@ -99,16 +99,16 @@ impl Plan<'_> {
                 calibration: None,
             });
         };
-        let asked = Asked { mode: mode(asked.mode), ..asked };
-        let by = if asked.mode == Mode::ByDimensions { SplitBy::Dims } else { SplitBy::Input };
+        let asked = PromiseTerms { mode: mode(asked.mode), ..asked };
+        let by = if asked.mode == PromiseMode::ByDimensions { SplitBy::Dims } else { SplitBy::Input };
         let keys = self.keys(by, inputs);
-        let (grown_from, parts) = if asked.mode == Mode::HoldOut {
+        let (grown_from, parts) = if asked.mode == PromiseMode::HoldOut {
             let (grown, kept) = split::hold_out(inputs, &keys, HOLD_OUT_SHARE, self.seed, "calibration");
             (grown.clone(), vec![(grown, kept)])
         } else {
             (inputs.to_vec(), Folds::new(&task.table, inputs, &keys, FOLDS, self.seed).parts)
         };
-        let fit = |inputs: &[u32]| -> Result<Fitted, TrainError> {
+        let fit = |inputs: &[u32]| -> Result<FittedTrees, TrainError> {
             let rows = Rows { columns: &task.columns, inputs };
             let mut fitted = fit_all(self.configurations, &rows, &targets)?;
             fitted.assess(&task.table, &rows, fallback, asked.limit);
@@ -133,7 +133,7 @@ impl Plan<'_> {
         let violations = violations?.concat();
         let count = parts.iter().map(|p| p.1.len()).sum();
         let calibrated = calibrate::walk(&violations, count, &asked);
-        Ok(Learned {
+        Ok(Heuristic {
             fitted: fitted?,
             grown_from,
             fallback,
@@ -151,7 +151,7 @@ impl Plan<'_> {
 
     /// The trees of a model; `threshold` as in `leaves::trees`.
     #[must_use]
-    pub fn trees(&self, learned: &Learned, threshold: f64) -> Vec<Tree> {
+    pub fn trees(&self, learned: &Heuristic, threshold: f64) -> Vec<Tree> {
         let rows = Rows { columns: &self.task.columns, inputs: &learned.grown_from };
         leaves::trees(&learned.fitted, &self.task.table, &rows, learned.fallback, threshold, self.ranking)
     }
@@ -177,15 +177,15 @@ impl Plan<'_> {
 
 /// Folds by input are the default: the promise is for inputs drawn like these. Folds by
 /// dimensions and half the target, for new shapes, cost more (mm A100: 1.020 against 1.015).
-fn mode(mode: Mode) -> Mode {
-    if mode == Mode::Auto { Mode::CrossFitted } else { mode }
+fn mode(mode: PromiseMode) -> PromiseMode {
+    if mode == PromiseMode::Auto { PromiseMode::CrossFitted } else { mode }
 }
 
 fn groups(keys: &[String]) -> usize {
     keys.iter().collect::<rustc_hash::FxHashSet<_>>().len()
 }
 
-impl Learned {
+impl Heuristic {
     /// What stands in the model.
     #[must_use]
     pub fn promise(&self) -> Option<Promise> {

@@ -7,9 +7,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use ah_collect::{Options, collect};
-use ah_measure::{BenchmarkRunner, Burst, Failure, sampling};
+use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, sampling};
 use ah_types::timing::TimingPolicy;
-use ah_types::{ChoiceId, Context, Device, Optimization};
+use ah_types::{ChoiceId, Context, Optimization};
 use rand::Rng as _;
 
 /// What is decided, and what is known when deciding. This could be a file as well.
@@ -30,16 +30,19 @@ description = "random, or nearly_sorted: one in a hundred numbers is out of plac
 "#;
 
 struct SortRunner {
-    optimization: Optimization,
-    choices: Vec<String>,
+    subject: Subject,
     buffer: Vec<u64>,
 }
 
 impl SortRunner {
     fn new() -> Result<Self, ah_types::OptimizationError> {
         Ok(Self {
-            optimization: Optimization::from_toml(SORT)?,
-            choices: ["std_stable", "std_unstable", "insertion"].map(str::to_owned).to_vec(),
+            subject: Subject {
+                optimization: Optimization::from_toml(SORT)?,
+                device: ah_measure::this_cpu(),
+                choices: ["std_stable", "std_unstable", "insertion"].map(str::to_owned).to_vec(),
+                timing: TimingPolicy::default(),
+            },
             buffer: Vec::new(),
         })
     }
@@ -65,16 +68,8 @@ impl BenchmarkRunner for SortRunner {
     /// The numbers, and what they are once sorted.
     type Input = (Vec<u64>, Vec<u64>);
 
-    fn optimization(&self) -> &Optimization {
-        &self.optimization
-    }
-
-    fn device(&self) -> Device {
-        ah_measure::this_cpu()
-    }
-
-    fn choices(&self) -> &[String] {
-        &self.choices
+    fn subject(&self) -> &Subject {
+        &self.subject
     }
 
     fn draw(&self, rng: &mut sampling::Rng) -> Context {
@@ -83,9 +78,8 @@ impl BenchmarkRunner for SortRunner {
             .with("order", *sampling::pick(rng, &["random", "nearly_sorted"]))
     }
 
-    fn create_input(&mut self, context: &Context, seed: u64) -> Result<Self::Input, Failure> {
+    fn create_input(&mut self, context: &Context, rng: &mut sampling::Rng) -> Result<Self::Input, Failure> {
         let length = context.number("length").ok_or_else(|| Failure::skipped("no length"))?;
-        let mut rng = sampling::rng(seed, 0);
         let mut numbers: Vec<u64> = (0..length as u64).map(|_| rng.random()).collect();
         if context.category("order") == Some("nearly_sorted") {
             numbers.sort_unstable();

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ah_cli::{exit, stdout};
-use ah_measure::Runner;
+use ah_measure::{Runner, sampling};
 use ah_types::timing::TimingPolicy;
 use ah_types::{Model, Optimization, log};
 use clap::{Parser, ValueEnum};
@@ -205,7 +205,7 @@ impl Cli {
     }
 
     fn policy(&self, runner: &dyn Runner) -> TimingPolicy {
-        let mut policy = runner.timing();
+        let mut policy = runner.subject().timing;
         if let Some(repetitions) = self.num_reps {
             policy.repetitions = repetitions;
             policy.min_samples = policy.min_samples.max(repetitions);
@@ -219,7 +219,7 @@ impl Cli {
         let mut runners = self.open(None, backend)?;
         let runner = &runners[0];
         let inputs = match &self.inputs {
-            Some(path) => Some(plan::read_inputs(path, &**runner, &runner.optimization().schema()?)?),
+            Some(path) => Some(plan::read_inputs(path, &**runner, &runner.subject().optimization.schema()?)?),
             None => None,
         };
         let unlimited = self.max_seconds.is_some() || inputs.is_some();
@@ -258,7 +258,7 @@ impl Cli {
     fn judge(&self, model: &Model, backend: Backend) -> Result<u8, CollectError> {
         let mut runner = self.open(Some(&model.optimization), backend)?.swap_remove(0);
         if let Some(learned) = &model.device
-            && let Err(mismatch) = learned.admits(&runner.device())
+            && let Err(mismatch) = learned.admits(&runner.subject().device)
         {
             eprintln!(
                 "warning: {mismatch}; what follows says little about the device that it was learned on"
@@ -267,15 +267,16 @@ impl Cli {
         let count = usize::try_from(self.num_samples.unwrap_or(JUDGED)).unwrap_or(usize::MAX);
         let contexts = match &self.inputs {
             Some(path) => {
-                let contexts = plan::read_inputs(path, &*runner, &runner.optimization().schema()?)?;
-                contexts.into_iter().zip(0..).collect()
+                let contexts = plan::read_inputs(path, &*runner, &runner.subject().optimization.schema()?)?;
+                contexts.into_iter().zip((0..).map(|i| sampling::rng(0, i))).collect()
             }
             None => judge::fresh(&*runner, self.seed.unwrap_or(JUDGE_SEED), count)?,
         };
+        let subject = runner.subject();
         let fallback = model
             .fallback
             .map(|id| model.choice_name(id).to_owned())
-            .or_else(|| runner.optimization().fallback_among(runner.choices()).map(str::to_owned))
+            .or_else(|| subject.optimization.fallback_among(&subject.choices).map(str::to_owned))
             .ok_or_else(|| CollectError::Usage("the model has no fallback to compare with".to_owned()))?;
         let policy = self.policy(&*runner);
         let stop = stop_on_signal();

@@ -17,7 +17,7 @@ use crate::outcomes::{Outcomes, Record};
 use crate::plan::{Plan, Planned, Shard};
 use crate::progress::Progress;
 use crate::summary::Summary;
-use ah_measure::{Failure, Measurement, Runner, measure};
+use ah_measure::{Failure, Measurement, Runner, Subject, measure};
 
 /// Inputs skipped in a row before a run gives up: something is wrong with all of them.
 const MAX_SKIPPED: u32 = 500;
@@ -115,21 +115,19 @@ pub fn collect(
     let Some(first) = runners.first() else {
         return Err(CollectError::Usage("no runner was given".to_owned()));
     };
-    let optimization = first.optimization().clone();
+    let Subject { optimization, device, choices, .. } = first.subject().clone();
     let schema = optimization.schema()?;
-    let choices = first.choices().to_vec();
     let collection = Collection {
         format: 1,
-        device: first.device(),
+        device: device.clone(),
         timing: options.policy,
         seed: options.seed,
         tool: concat!("ah-collect ", env!("CARGO_PKG_VERSION")).to_owned(),
     };
     let metadata = Metadata::new(&optimization.name, &schema, choices.clone(), collection);
-    if let Some(other) = runners.iter().find(|r| r.device() != first.device()) {
-        let (a, b) = (first.device(), other.device());
+    if let Some(other) = runners.iter().map(|r| &r.subject().device).find(|other| **other != device) {
         return Err(CollectError::Device(format!(
-            "one log holds one kind of device, found {a} and {b}; write a log for each"
+            "one log holds one kind of device, found {device} and {other}; write a log for each"
         )));
     }
 
@@ -274,7 +272,7 @@ fn work(
                 return;
             }
         };
-        let result = measure(runner, &planned.context, planned.data_seed, &policy);
+        let result = measure(runner, &planned.context, planned.rng.clone(), &policy);
         if result.is_err() {
             let mut turns = turn();
             turns.left = turns.left.map(|n| n + 1);

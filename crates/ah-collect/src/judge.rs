@@ -10,6 +10,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::collect::CollectError;
 use crate::plan::{Plan, Shard};
+use ah_measure::sampling::Rng;
 use ah_measure::{Failure, Measurement, Runner, measure};
 
 /// One input, judged. Times are medians in milliseconds.
@@ -94,13 +95,13 @@ impl Judgement {
 /// The device is lost, or nothing could be judged.
 pub fn judge(
     runner: &mut dyn Runner,
-    contexts: impl IntoIterator<Item = (Context, u64)>,
+    contexts: impl IntoIterator<Item = (Context, Rng)>,
     policy: &TimingPolicy,
     fallback: &str,
     mut decide: impl FnMut(&Context, &[&str]) -> Option<String>,
     mut each: impl FnMut(&Judged),
 ) -> Result<Judgement, CollectError> {
-    let choices = runner.choices().to_vec();
+    let choices = runner.subject().choices.clone();
     if !choices.iter().any(|c| c == fallback) {
         return Err(CollectError::Usage(format!(
             "the fallback {fallback:?} is none of the choices here: {}",
@@ -108,9 +109,9 @@ pub fn judge(
         )));
     }
     let mut judgement = Judgement { inputs: Vec::new(), fallback: fallback.to_owned(), left_out: Vec::new() };
-    for (context, seed) in contexts {
+    for (context, rng) in contexts {
         let label = runner.label(&context);
-        let measured = measure(runner, &context, seed, policy).map_err(|failure| failure.to_string());
+        let measured = measure(runner, &context, rng, policy).map_err(|failure| failure.to_string());
         if let Ok(Measurement { lost: Some(reason), .. }) = &measured {
             return Err(CollectError::Device(format!("the device is lost: {reason}")));
         }
@@ -159,15 +160,15 @@ fn one(
     Ok(Judged { label, context, chosen, winner, winner_ms, ms, fallback_ms })
 }
 
-/// `count` contexts of the sequence that `seed` names, with the seeds of their data: fresh ones,
+/// `count` contexts of the sequence that `seed` names, with the generators of their data: fresh ones,
 /// where the log was collected with another seed.
 ///
 /// # Errors
 /// The optimization's features are malformed.
-pub fn fresh(runner: &dyn Runner, seed: u64, count: usize) -> Result<Vec<(Context, u64)>, CollectError> {
-    let schema = runner.optimization().schema()?;
+pub fn fresh(runner: &dyn Runner, seed: u64, count: usize) -> Result<Vec<(Context, Rng)>, CollectError> {
+    let schema = runner.subject().optimization.schema()?;
     let mut plan = Plan::new(None, seed, Shard::default(), HashSet::new(), schema);
-    let next = || plan.next(runner).map(|p| p.map(|p| (p.context, p.data_seed))).transpose();
+    let next = || plan.next(runner).map(|p| p.map(|p| (p.context, p.rng))).transpose();
     let drawn: Result<_, Failure> = std::iter::from_fn(next).take(count).collect();
     drawn.map_err(|failure| CollectError::Device(failure.to_string()))
 }

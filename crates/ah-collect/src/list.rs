@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use ah_measure::Subject;
 use ah_types::Optimization;
 
 use crate::backend::{self, Backend};
@@ -24,12 +25,11 @@ pub fn list(name: Option<&str>, backend: Backend, device: u32) -> Result<String,
         let features: Vec<_> = optimization.features.iter().map(|f| f.name.clone()).collect();
         match backend::open(optimization, backend, device, false) {
             Ok(runner) => {
-                let choices = runner.choices();
-                let fallback =
-                    runner.optimization().fallback_among(choices).unwrap_or("the best single choice");
+                let Subject { optimization, device, choices, .. } = runner.subject();
+                let fallback = optimization.fallback_among(choices).unwrap_or("the best single choice");
                 let _ = writeln!(text, "  features: {}", features.join(", "));
                 let _ = writeln!(text, "  fallback: {fallback}");
-                let _ = writeln!(text, "  {} choices on {}:", choices.len(), runner.device());
+                let _ = writeln!(text, "  {} choices on {}:", choices.len(), device);
                 for choice in choices {
                     let _ = writeln!(text, "    {choice}");
                 }

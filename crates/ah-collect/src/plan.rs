@@ -8,9 +8,9 @@ use std::str::FromStr;
 use ah_types::feature::FeatureKind;
 use ah_types::log::{LogError, Place};
 use ah_types::{Context, Schema, Value};
-use rand::RngCore as _;
 
-use ah_measure::{Failure, Runner, sampling};
+use ah_measure::sampling::{self, Rng};
+use ah_measure::{Failure, Runner};
 
 /// Draws in a row that were all in the log already before a sequence counts as exhausted.
 const MAX_REPEATS: u32 = 100_000;
@@ -47,8 +47,9 @@ impl FromStr for Shard {
 pub struct Planned {
     /// What is known when choosing.
     pub context: Context,
-    /// The seed of the operands' random data.
-    pub data_seed: u64,
+    /// The generator of the operands' random data; that of a drawn input is in the state that
+    /// [`draw`](ah_measure::BenchmarkRunner::draw) found.
+    pub rng: Rng,
     /// The features' text as it stands in the log.
     pub text: String,
 }
@@ -95,21 +96,21 @@ impl Plan {
         while repeats < MAX_REPEATS {
             let index = self.next;
             self.next += 1;
-            let mut rng = sampling::rng(self.seed, index);
+            let rng = sampling::rng(self.seed, index);
             let context = match &self.source {
                 Source::Listed(contexts) => {
                     let listed = usize::try_from(index).ok().and_then(|i| contexts.get(i));
                     let Some(context) = listed else { return Ok(None) };
                     context.clone()
                 }
-                Source::Drawn => runner.draw(&mut rng)?,
+                Source::Drawn => runner.draw(&mut rng.clone())?,
             };
             let text = context.log_text(&self.schema);
             // An input drawn twice belongs to the shard that drew it first.
             if !self.seen.insert(text.clone()) {
                 repeats += 1;
             } else if index % self.shard.count == self.shard.index {
-                return Ok(Some(Planned { context, data_seed: rng.next_u64(), text }));
+                return Ok(Some(Planned { context, rng, text }));
             }
         }
         Ok(None)
@@ -216,7 +217,7 @@ impl InputsFile {
             Err(found) => Err(self.malformed(
                 line,
                 0,
-                &format!("a context that {} can measure here", runner.optimization().name),
+                &format!("a context that {} can measure here", runner.subject().optimization.name),
                 &format!("{context}: {found}"),
                 "change it or take it out",
             )),

@@ -25,4 +25,4 @@ pub use failure::Failure;
 pub use host::this_cpu;
 pub use measure::{Bench, Burst, Measurement, measure, measure_choices};
 pub use race::{Race, Standing};
-pub use runner::{BenchmarkRunner, Runner};
+pub use runner::{BenchmarkRunner, Runner, Subject};

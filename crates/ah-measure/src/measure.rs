@@ -8,6 +8,7 @@ use ah_types::{ChoiceId, Context, Outcome};
 use crate::failure::Failure;
 use crate::race::Race;
 use crate::runner::Runner;
+use crate::sampling::Rng;
 
 /// Most runs in one sample: a kernel so short that more are needed is not worth choosing.
 const MAX_RUNS: u32 = 10_000;
@@ -62,18 +63,18 @@ impl Measurement {
     }
 }
 
-/// Measures every choice of `runner` on one input under `policy`. `seed` is that of random operands.
+/// Measures every choice of `runner` on one input under `policy`. Random operands come from `rng`.
 ///
 /// # Errors
 /// The input itself could not be made.
 pub fn measure(
     runner: &mut dyn Runner,
     context: &Context,
-    seed: u64,
+    rng: Rng,
     policy: &TimingPolicy,
 ) -> Result<Measurement, Failure> {
-    runner.load(context, seed)?;
-    let choices = runner.choices().len();
+    runner.load(context, rng)?;
+    let choices = runner.subject().choices.len();
     let measurement = measure_choices(runner, choices, policy);
     runner.unload();
     Ok(measurement)

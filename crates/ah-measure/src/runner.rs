@@ -6,29 +6,36 @@ use crate::failure::Failure;
 use crate::measure::{Bench, Burst};
 use crate::sampling::Rng;
 
+/// The facts of a runner that never change: the decision, the device, the choices and the clock's rules.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// The decision: name, features, fallback.
+    pub optimization: Optimization,
+    /// The device that the choices run on.
+    pub device: Device,
+    /// The names of all choices, including those that this device cannot run. A [`ChoiceId`] is a
+    /// position in this list.
+    pub choices: Vec<String>,
+    /// The timing policy, unless the user gives another.
+    pub timing: TimingPolicy,
+}
+
 /// Measures the choices of one optimization on one device.
 ///
-/// The framework calls, for each input: [`create_input`](Self::create_input) once,
-/// [`check`](Self::check) once a choice, then [`run_benchmark`](Self::run_benchmark) in turns over
-/// the choices that passed.
+/// For each input, the framework calls [`draw`](Self::draw) and [`create_input`](Self::create_input)
+/// once, [`check`](Self::check) once a choice, then [`run_benchmark`](Self::run_benchmark) in turns
+/// over the choices that passed.
+///
+/// `draw` and `create_input` get generators in the same state. A runner that computes its features
+/// from the input therefore makes the input in both: `draw` returns its features, `create_input` the
+/// input. A runner whose input follows from the features draws these alone, so that a resumed run
+/// passes over measured inputs at little cost.
 pub trait BenchmarkRunner {
     /// The operands of one input, made once and shared by all its choices.
     type Input;
 
-    /// What is decided: name, features, fallback.
-    fn optimization(&self) -> &Optimization;
-
-    /// Where it is measured.
-    fn device(&self) -> Device;
-
-    /// The names of all choices, those included that this device cannot run. A [`ChoiceId`] is a
-    /// position here.
-    fn choices(&self) -> &[String];
-
-    /// How it is timed unless the user says otherwise.
-    fn timing(&self) -> TimingPolicy {
-        TimingPolicy::default()
-    }
+    /// The decision, the device, the choices and how they are timed.
+    fn subject(&self) -> &Subject;
 
     /// Draws a context: the distribution of inputs. All randomness comes from `rng`, so that the
     /// same seed gives the same inputs.
@@ -48,11 +55,12 @@ pub trait BenchmarkRunner {
         context.to_string()
     }
 
-    /// Makes the operands of an input; random data comes from `seed`.
+    /// Makes the operands of an input. All randomness comes from `rng`; where `context` was drawn, `rng`
+    /// is in the state that [`draw`](Self::draw) found.
     ///
     /// # Errors
     /// [`Failure::Skipped`] where the input cannot be made here.
-    fn create_input(&mut self, context: &Context, seed: u64) -> Result<Self::Input, Failure>;
+    fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Self::Input, Failure>;
 
     /// Runs `choice` once and compares its result with a reference that was computed in another
     /// way (for the runners here: accumulated in f64).
@@ -87,14 +95,8 @@ pub trait BenchmarkRunner {
 /// A [`BenchmarkRunner`] whose input is out of sight, so that runners of different kinds fit one
 /// list, and one in another process looks like one in this.
 pub trait Runner: Bench + Send {
-    /// See [`BenchmarkRunner::optimization`].
-    fn optimization(&self) -> &Optimization;
-    /// See [`BenchmarkRunner::device`].
-    fn device(&self) -> Device;
-    /// See [`BenchmarkRunner::choices`].
-    fn choices(&self) -> &[String];
-    /// See [`BenchmarkRunner::timing`].
-    fn timing(&self) -> TimingPolicy;
+    /// See [`BenchmarkRunner::subject`].
+    fn subject(&self) -> &Subject;
     /// See [`BenchmarkRunner::draw`].
     ///
     /// # Errors
@@ -111,7 +113,7 @@ pub trait Runner: Bench + Send {
     ///
     /// # Errors
     /// As [`BenchmarkRunner::create_input`].
-    fn load(&mut self, context: &Context, seed: u64) -> Result<(), Failure>;
+    fn load(&mut self, context: &Context, rng: Rng) -> Result<(), Failure>;
     /// Drops the input.
     fn unload(&mut self);
 }
@@ -127,17 +129,8 @@ where
     R: BenchmarkRunner + Send,
     R::Input: Send,
 {
-    fn optimization(&self) -> &Optimization {
-        self.runner.optimization()
-    }
-    fn device(&self) -> Device {
-        self.runner.device()
-    }
-    fn choices(&self) -> &[String] {
-        self.runner.choices()
-    }
-    fn timing(&self) -> TimingPolicy {
-        self.runner.timing()
+    fn subject(&self) -> &Subject {
+        self.runner.subject()
     }
     fn draw(&self, rng: &mut Rng) -> Result<Context, Failure> {
         Ok(self.runner.draw(rng))
@@ -148,10 +141,10 @@ where
     fn label(&self, context: &Context) -> String {
         self.runner.label(context)
     }
-    fn load(&mut self, context: &Context, seed: u64) -> Result<(), Failure> {
+    fn load(&mut self, context: &Context, mut rng: Rng) -> Result<(), Failure> {
         // First drop the old operands: both together may not fit the memory.
         self.input = None;
-        self.input = Some(self.runner.create_input(context, seed)?);
+        self.input = Some(self.runner.create_input(context, &mut rng)?);
         Ok(())
     }
     fn unload(&mut self) {

@@ -13,7 +13,7 @@ use ah_types::{ChoiceId, Context, Device, Optimization, OptimizationError};
 use rand::Rng as _;
 
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure, Runner};
+use ah_measure::{BenchmarkRunner, Burst, Failure, Runner, Subject};
 
 /// Its optimization.
 pub const OPTIMIZATION: &str = include_str!("fake.toml");
@@ -59,8 +59,7 @@ const MANNERS: [(&str, Manner); 10] = [
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Fake {
-    optimization: Optimization,
-    choices: Vec<String>,
+    subject: Subject,
     in_worker: bool,
     /// What a run really takes.
     pace: Duration,
@@ -79,14 +78,19 @@ pub struct FakeInput {
 /// # Errors
 /// None in practice: its optimization is built in.
 pub fn open(in_worker: bool) -> Result<Box<dyn Runner>, OptimizationError> {
-    let pace = std::env::var("AH_FAKE_PACE_US").ok().and_then(|us| us.parse().ok()).unwrap_or(20);
-    Ok(Fake {
+    let subject = Subject {
         optimization: Optimization::from_toml(OPTIMIZATION)?,
+        device: Device::Cpu(Cpu {
+            model: "fake".to_owned(),
+            cores: 1,
+            caches: Vec::new(),
+            instruction_sets: Vec::new(),
+        }),
         choices: MANNERS.iter().map(|(name, _)| (*name).to_owned()).collect(),
-        in_worker,
-        pace: Duration::from_micros(pace),
-    }
-    .boxed())
+        timing: TimingPolicy { max_samples: 10, ..TimingPolicy::default() },
+    };
+    let pace = std::env::var("AH_FAKE_PACE_US").ok().and_then(|us| us.parse().ok()).unwrap_or(20);
+    Ok(Fake { subject, in_worker, pace: Duration::from_micros(pace) }.boxed())
 }
 
 impl Fake {
@@ -99,25 +103,8 @@ impl Fake {
 impl BenchmarkRunner for Fake {
     type Input = FakeInput;
 
-    fn optimization(&self) -> &Optimization {
-        &self.optimization
-    }
-
-    fn device(&self) -> Device {
-        Device::Cpu(Cpu {
-            model: "fake".to_owned(),
-            cores: 1,
-            caches: Vec::new(),
-            instruction_sets: Vec::new(),
-        })
-    }
-
-    fn choices(&self) -> &[String] {
-        &self.choices
-    }
-
-    fn timing(&self) -> TimingPolicy {
-        TimingPolicy { max_samples: 10, ..TimingPolicy::default() }
+    fn subject(&self) -> &Subject {
+        &self.subject
     }
 
     fn draw(&self, rng: &mut Rng) -> Context {
@@ -132,12 +119,12 @@ impl BenchmarkRunner for Fake {
         }
     }
 
-    fn create_input(&mut self, context: &Context, seed: u64) -> Result<FakeInput, Failure> {
+    fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<FakeInput, Failure> {
         let size = context.number("size").unwrap_or(1.0);
         if size > 90_000.0 {
             return Err(Failure::skipped("out of memory: more than 90000 elements do not fit"));
         }
-        Ok(FakeInput { size, noise: sampling::rng(seed, 0), samples: [0; MANNERS.len()] })
+        Ok(FakeInput { size, noise: rng.clone(), samples: [0; MANNERS.len()] })
     }
 
     fn check(&mut self, input: &mut FakeInput, choice: ChoiceId) -> Result<(), Failure> {

@@ -25,9 +25,9 @@ pub fn serve<E: ToString>(runner: Result<Box<dyn Runner>, E>) -> io::Result<()> 
         Err(reason) => return say(&Answer::Unable { reason: reason.to_string() }),
     };
     say(&Answer::Ready {
-        device: Box::new(runner.device()),
-        choices: runner.choices().to_vec(),
-        timing: runner.timing(),
+        device: Box::new(runner.subject().device.clone()),
+        choices: runner.subject().choices.clone(),
+        timing: runner.subject().timing,
     })?;
     for line in requests() {
         let request = serde_json::from_str(&line)?;
@@ -63,7 +63,7 @@ fn answer(runner: &mut dyn Runner, request: Request) -> Answer {
             Err(reason) => Answer::Refused { reason },
         },
         Request::Label { context } => Answer::Label { text: runner.label(&context.into()) },
-        Request::Load { context, seed } => done(runner.load(&Context::from(context), seed)),
+        Request::Load { context, rng } => done(runner.load(&Context::from(context), rng)),
         Request::Check { choice } => done(runner.check(ChoiceId(choice))),
         Request::Run { choice, burst } => match runner.run(ChoiceId(choice), burst) {
             Ok(ms) => Answer::Times { ms },

@@ -5,12 +5,11 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
-use ah_types::timing::TimingPolicy;
-use ah_types::{ChoiceId, Context, Device, Optimization};
+use ah_types::{ChoiceId, Context, Optimization};
 
 use super::protocol::{Answer, Request, WireContext};
 use ah_measure::sampling::Rng;
-use ah_measure::{Bench, Burst, Failure, Runner};
+use ah_measure::{Bench, Burst, Failure, Runner, Subject};
 
 /// How long a worker may take.
 #[derive(Clone, Copy, Debug)]
@@ -31,10 +30,7 @@ impl Default for Limits {
 /// A runner in a process of its own, see the [module](super).
 #[derive(Debug)]
 pub struct Worker {
-    optimization: Optimization,
-    device: Device,
-    choices: Vec<String>,
-    timing: TimingPolicy,
+    subject: Subject,
     /// Behind a lock, because drawing and describing do not change a runner.
     link: Mutex<Link>,
 }
@@ -45,7 +41,7 @@ struct Link {
     command: Command,
     limits: Limits,
     process: Option<Process>,
-    input: Option<(WireContext, u64)>,
+    input: Option<(WireContext, Rng)>,
 }
 
 #[derive(Debug)]
@@ -72,7 +68,8 @@ impl Worker {
         let mut link = Link { command, limits, process: None, input: None };
         match link.start()? {
             Answer::Ready { device, choices, timing } => {
-                Ok(Self { optimization, device: *device, choices, timing, link: Mutex::new(link) })
+                let subject = Subject { optimization, device: *device, choices, timing };
+                Ok(Self { subject, link: Mutex::new(link) })
             }
             Answer::Unable { reason } => Err(reason),
             other => Err(format!("the worker began with {other:?}")),
@@ -132,10 +129,10 @@ impl Link {
                 Answer::Unable { reason } => return Err(reason),
                 other => return Err(format!("the worker began with {other:?}")),
             }
-            if let Some((context, seed)) = self.input.clone()
+            if let Some((context, rng)) = self.input.clone()
                 && !matches!(request, Request::Load { .. })
             {
-                match self.exchange(&Request::Load { context, seed })? {
+                match self.exchange(&Request::Load { context, rng })? {
                     Answer::Done => {}
                     other => return Err(format!("the input cannot be made again: {other:?}")),
                 }
@@ -181,17 +178,8 @@ impl Bench for Worker {
 }
 
 impl Runner for Worker {
-    fn optimization(&self) -> &Optimization {
-        &self.optimization
-    }
-    fn device(&self) -> Device {
-        self.device.clone()
-    }
-    fn choices(&self) -> &[String] {
-        &self.choices
-    }
-    fn timing(&self) -> TimingPolicy {
-        self.timing
+    fn subject(&self) -> &Subject {
+        &self.subject
     }
     fn draw(&self, rng: &mut Rng) -> Result<Context, Failure> {
         match self.ask(&Request::Draw { rng: rng.clone() })? {
@@ -215,10 +203,10 @@ impl Runner for Worker {
             _ => context.to_string(),
         }
     }
-    fn load(&mut self, context: &Context, seed: u64) -> Result<(), Failure> {
+    fn load(&mut self, context: &Context, rng: Rng) -> Result<(), Failure> {
         let context = WireContext::from(context);
-        self.link().input = Some((context.clone(), seed));
-        self.ask(&Request::Load { context, seed }).map(|_| ()).map_err(|failure| match failure {
+        self.link().input = Some((context.clone(), rng.clone()));
+        self.ask(&Request::Load { context, rng }).map(|_| ()).map_err(|failure| match failure {
             // What failed is the input, not a choice.
             Failure::Failed(reason) => Failure::Skipped(reason),
             other => other,

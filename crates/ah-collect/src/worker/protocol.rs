@@ -13,7 +13,7 @@ pub(super) enum Request {
     Draw { rng: Rng },
     Accepts { context: WireContext },
     Label { context: WireContext },
-    Load { context: WireContext, seed: u64 },
+    Load { context: WireContext, rng: Rng },
     Check { choice: u32 },
     Run { choice: u32, burst: Burst },
     Unload,

@@ -1,14 +1,14 @@
 //! `mm` on the processor: two libraries and our own kernels, on one thread or all.
 
 use ah_types::timing::TimingPolicy;
-use ah_types::{ChoiceId, Context, Device, Optimization};
+use ah_types::{ChoiceId, Context, Optimization};
 
 use super::clock;
 use super::kernels::{MatMul, MatMut, Scratch};
 use super::operands::{self, Operand, Projection, size};
 use crate::layout::Layout;
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure};
+use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
 
 const SIZES: (u64, u64) = (1, 2048);
 /// Most multiply-adds in a drawn input: about 10 ms on one core.
@@ -17,8 +17,7 @@ const MAX_WORK: u64 = 512 << 20;
 /// See the [module](self).
 #[derive(Debug)]
 pub(super) struct MmRunner {
-    optimization: Optimization,
-    names: Vec<String>,
+    subject: Subject,
     choices: Vec<MatMul>,
     scratch: Scratch,
 }
@@ -26,8 +25,13 @@ pub(super) struct MmRunner {
 impl MmRunner {
     pub(super) fn new(optimization: Optimization) -> Self {
         let choices = MatMul::choices();
-        let names = choices.iter().map(MatMul::name).collect();
-        Self { optimization, names, choices, scratch: Scratch::default() }
+        let subject = Subject {
+            optimization,
+            device: ah_measure::this_cpu(),
+            choices: choices.iter().map(MatMul::name).collect(),
+            timing: TimingPolicy { max_samples: 20, budget_ms: 60.0, ..TimingPolicy::default() },
+        };
+        Self { subject, choices, scratch: Scratch::default() }
     }
 }
 
@@ -51,20 +55,8 @@ impl Input {
 impl BenchmarkRunner for MmRunner {
     type Input = Input;
 
-    fn optimization(&self) -> &Optimization {
-        &self.optimization
-    }
-
-    fn device(&self) -> Device {
-        ah_measure::this_cpu()
-    }
-
-    fn choices(&self) -> &[String] {
-        &self.names
-    }
-
-    fn timing(&self) -> TimingPolicy {
-        TimingPolicy { max_samples: 20, budget_ms: 60.0, ..TimingPolicy::default() }
+    fn subject(&self) -> &Subject {
+        &self.subject
     }
 
     fn draw(&self, rng: &mut Rng) -> Context {
@@ -98,12 +90,11 @@ impl BenchmarkRunner for MmRunner {
         crate::layout::label(context)
     }
 
-    fn create_input(&mut self, context: &Context, seed: u64) -> Result<Input, Failure> {
+    fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let Shape { m, k, n, strides } = Shape::of(context).map_err(Failure::skipped)?;
-        let mut rng = sampling::rng(seed, 1);
-        let a = Operand::random(m, k, strides.0, &mut rng);
-        let b = Operand::random(k, n, strides.1, &mut rng);
-        let projection = Projection::new(a.view()?, b.view()?, &mut rng);
+        let a = Operand::random(m, k, strides.0, rng);
+        let b = Operand::random(k, n, strides.1, rng);
+        let projection = Projection::new(a.view()?, b.view()?, rng);
         Ok(Input { a, b, c: vec![0.0; m * n], shape: (m, n), projection })
     }
 

@@ -1,7 +1,7 @@
 //! `pad_mm` on the processor: a product of odd sizes as it is, or padded to the vector width first.
 
 use ah_types::timing::TimingPolicy;
-use ah_types::{ChoiceId, Context, Device, Optimization};
+use ah_types::{ChoiceId, Context, Optimization};
 
 use super::kernels::pad_mm::{ALIGNMENT, PadMm, Side};
 use super::kernels::{MatMut, Scratch};
@@ -9,7 +9,7 @@ use super::operands::{Operand, Projection, size};
 use super::{clock, operands};
 use crate::layout::Layout;
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure};
+use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
 
 /// Sizes drawn: from one vector up, to where a product takes some milliseconds.
 const SIZES: (u64, u64) = (4, 1024);
@@ -19,15 +19,22 @@ const MAX_WORK: u64 = 48 << 20;
 /// See the [module](self).
 #[derive(Debug)]
 pub(super) struct PadMmRunner {
-    optimization: Optimization,
-    choices: Vec<String>,
+    subject: Subject,
     scratch: Scratch,
 }
 
 impl PadMmRunner {
     pub(super) fn new(optimization: Optimization) -> Self {
+        // The two choices are often within a factor of 1.5, so both are always measured to the end.
+        let timing = TimingPolicy {
+            max_samples: 25,
+            budget_ms: 60.0,
+            early_stop_ratio: 10.0,
+            ..TimingPolicy::default()
+        };
         let choices = PadMm::choices().into_iter().map(|c| c.name().to_owned()).collect();
-        Self { optimization, choices, scratch: Scratch::default() }
+        let subject = Subject { optimization, device: ah_measure::this_cpu(), choices, timing };
+        Self { subject, scratch: Scratch::default() }
     }
 }
 
@@ -64,21 +71,8 @@ fn padded_length(size: u64) -> u64 {
 impl BenchmarkRunner for PadMmRunner {
     type Input = Input;
 
-    fn optimization(&self) -> &Optimization {
-        &self.optimization
-    }
-
-    fn device(&self) -> Device {
-        ah_measure::this_cpu()
-    }
-
-    fn choices(&self) -> &[String] {
-        &self.choices
-    }
-
-    /// The two choices are often within a factor of 1.5, so both are always measured to the end.
-    fn timing(&self) -> TimingPolicy {
-        TimingPolicy { max_samples: 25, budget_ms: 60.0, early_stop_ratio: 10.0, ..TimingPolicy::default() }
+    fn subject(&self) -> &Subject {
+        &self.subject
     }
 
     fn draw(&self, rng: &mut Rng) -> Context {
@@ -127,21 +121,20 @@ impl BenchmarkRunner for PadMmRunner {
         crate::layout::label(context)
     }
 
-    fn create_input(&mut self, context: &Context, seed: u64) -> Result<Input, Failure> {
+    fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let Shape { m, k, n, strides, prepadded } = Shape::of(context).map_err(Failure::skipped)?;
-        let mut rng = sampling::rng(seed, 1);
         let mut operand = |rows: usize, cols: usize, strides, prepadded: bool| {
             if !prepadded {
-                return Operand::random(rows, cols, strides, &mut rng);
+                return Operand::random(rows, cols, strides, rng);
             }
             let [tall, wide] = [rows, cols].map(|s| s.next_multiple_of(ALIGNMENT));
-            let mut operand = Operand::random(tall, wide, strides, &mut rng);
+            let mut operand = Operand::random(tall, wide, strides, rng);
             operand.zero_outside(rows, cols);
             operand
         };
         let a = operand(m, k, strides.0, prepadded.0);
         let b = operand(k, n, strides.1, prepadded.1);
-        let projection = Projection::new(a.view()?.block(0, 0, m, k), b.view()?.block(0, 0, k, n), &mut rng);
+        let projection = Projection::new(a.view()?.block(0, 0, m, k), b.view()?.block(0, 0, k, n), rng);
         Ok(Input { shape: [m, k, n], a, b, prepadded, c: vec![0.0; m * n], projection })
     }
 

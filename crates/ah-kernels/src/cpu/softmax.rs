@@ -1,14 +1,14 @@
 //! `softmax` on the processor: rows read several times or kept close, on one thread or all.
 
 use ah_types::timing::TimingPolicy;
-use ah_types::{ChoiceId, Context, Device, Optimization};
+use ah_types::{ChoiceId, Context, Optimization};
 use rand::Rng as _;
 
 use super::clock;
 use super::kernels::{Softmax, reference};
 use super::operands::size;
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure};
+use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
 
 /// Most elements in a drawn input: 16 MiB, beyond the caches of one core.
 const MAX_ELEMENTS: u64 = 4 << 20;
@@ -18,16 +18,20 @@ const TOLERANCE: f64 = 1e-5;
 /// See the [module](self).
 #[derive(Debug)]
 pub(super) struct SoftmaxRunner {
-    optimization: Optimization,
-    names: Vec<String>,
+    subject: Subject,
     choices: Vec<Softmax>,
 }
 
 impl SoftmaxRunner {
     pub(super) fn new(optimization: Optimization) -> Self {
         let choices = Softmax::choices();
-        let names = choices.iter().map(Softmax::name).collect();
-        Self { optimization, names, choices }
+        let subject = Subject {
+            optimization,
+            device: ah_measure::this_cpu(),
+            choices: choices.iter().map(Softmax::name).collect(),
+            timing: TimingPolicy { max_samples: 20, budget_ms: 60.0, ..TimingPolicy::default() },
+        };
+        Self { subject, choices }
     }
 }
 
@@ -57,20 +61,8 @@ fn shape(context: &Context) -> Result<(usize, usize), String> {
 impl BenchmarkRunner for SoftmaxRunner {
     type Input = Input;
 
-    fn optimization(&self) -> &Optimization {
-        &self.optimization
-    }
-
-    fn device(&self) -> Device {
-        ah_measure::this_cpu()
-    }
-
-    fn choices(&self) -> &[String] {
-        &self.names
-    }
-
-    fn timing(&self) -> TimingPolicy {
-        TimingPolicy { max_samples: 20, budget_ms: 60.0, ..TimingPolicy::default() }
+    fn subject(&self) -> &Subject {
+        &self.subject
     }
 
     fn draw(&self, rng: &mut Rng) -> Context {
@@ -92,13 +84,12 @@ impl BenchmarkRunner for SoftmaxRunner {
         format!("{}×{}", number("rows"), number("columns"))
     }
 
-    fn create_input(&mut self, context: &Context, seed: u64) -> Result<Input, Failure> {
+    fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let (rows, columns) = shape(context).map_err(Failure::skipped)?;
         let elements = rows
             .checked_mul(columns)
             .filter(|n| *n <= 1 << 30)
             .ok_or_else(|| Failure::skipped(format!("{rows}×{columns} elements do not fit the memory")))?;
-        let mut rng = sampling::rng(seed, 1);
         let input: Vec<f32> = (0..elements).map(|_| rng.random_range(-4.0..4.0)).collect();
         let expected = reference::softmax(&input, columns);
         Ok(Input { rows, columns, input, output: vec![0.0; elements], expected })

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use ah_types::timing::TimingPolicy;
-use ah_types::{ChoiceId, Context, Device, Optimization};
+use ah_types::{ChoiceId, Context, Optimization};
+use rand::Rng as _;
 
 use super::arena::Buffer;
 use super::cublas::{Cublas, Matrix, Product};
@@ -18,15 +19,14 @@ use super::operands::{Expected, Operands, deviation};
 use super::shape::Shape;
 use super::workspace::Workspace;
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure};
+use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
 
 const SOURCE: Source = Source { file: "mixed_mm.cu", text: MixedMm::SOURCE };
 const CONVERT: Source = Source { file: "convert.cu", text: include_str!("convert.cu") };
 
 /// See the [module](self).
 pub(super) struct MixedMmRunner {
-    optimization: Optimization,
-    choices: Vec<String>,
+    subject: Subject,
     /// By name, for weights whose rows (first) or columns (second) are contiguous.
     ours: BTreeMap<String, [Option<MixedMm>; 2]>,
     gpu: Gpu,
@@ -61,9 +61,9 @@ impl MixedMmRunner {
         }
         let choices =
             std::iter::once("extern_fallback_mixed_mm".to_owned()).chain(ours.keys().cloned()).collect();
+        let timing = TimingPolicy { early_stop_ratio: 1.5, budget_ms: 20.0, ..super::timing() };
         Ok(Self {
-            optimization,
-            choices,
+            subject: super::subject(optimization, &gpu, choices, timing),
             ours,
             cublas: Cublas::new(&gpu)?,
             operands: Operands::new(&gpu)?,
@@ -90,7 +90,7 @@ impl MixedMmRunner {
 
     fn kernel(&self, input: &Input, choice: ChoiceId) -> Result<(Kernel, Launch), Failure> {
         let transposed = input.problem.transposed;
-        let ours = self.ours[&self.choices[choice.index()]][usize::from(transposed)]
+        let ours = self.ours[&self.subject.choices[choice.index()]][usize::from(transposed)]
             .ok_or_else(|| Failure::skipped("a configuration for the other layout of the weights"))?;
         let launch = ours.launch(&input.problem, &self.gpu.limits()).map_err(super::ineligible)?;
         self.workspace.admits(&launch)?;
@@ -113,20 +113,8 @@ impl MixedMmRunner {
 impl BenchmarkRunner for MixedMmRunner {
     type Input = Input;
 
-    fn optimization(&self) -> &Optimization {
-        &self.optimization
-    }
-
-    fn device(&self) -> Device {
-        Device::Cuda(self.gpu.identity().clone())
-    }
-
-    fn choices(&self) -> &[String] {
-        &self.choices
-    }
-
-    fn timing(&self) -> TimingPolicy {
-        TimingPolicy { early_stop_ratio: 1.5, budget_ms: 20.0, ..super::timing() }
+    fn subject(&self) -> &Subject {
+        &self.subject
     }
 
     /// PyTorch's ranges (m up to 128, k and n from 1024 up), and its strides: the weights are
@@ -173,7 +161,8 @@ impl BenchmarkRunner for MixedMmRunner {
         crate::layout::label(context)
     }
 
-    fn create_input(&mut self, context: &Context, seed: u64) -> Result<Input, Failure> {
+    fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
+        let seed = rng.random();
         self.accepts(context).map_err(Failure::skipped)?;
         let shape = Shape::of(context).map_err(Failure::skipped)?;
         let Shape { m, k, n, a: element, b: weights, .. } = shape;
@@ -208,7 +197,7 @@ impl BenchmarkRunner for MixedMmRunner {
             b,
             converted: matrix(converted, k, n, shape.b_strides),
             c: matrix(c, m, n, (n, 1)),
-            kernels: vec![None; self.choices.len()],
+            kernels: vec![None; self.subject.choices.len()],
         })
     }
 

@@ -2,7 +2,8 @@
 //! kernels of our own, with PyTorch's features.
 
 use ah_types::timing::TimingPolicy;
-use ah_types::{ChoiceId, Context, Device, Optimization};
+use ah_types::{ChoiceId, Context, Optimization};
+use rand::Rng as _;
 
 use super::arena::{Allocation, Buffer};
 use super::cublas::{Cublas, Matrix, Product};
@@ -17,7 +18,7 @@ use super::shape::Shape;
 use super::tensor_map;
 use super::workspace::Workspace;
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure};
+use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
 
 const SOURCE: Source = Source { file: "mm.cu", text: Mm::SOURCE };
 const TMA_SOURCE: Source = Source { file: "mm_tma.cu", text: MmTma::SOURCE };
@@ -31,8 +32,7 @@ const MAX_WORK_F32: u64 = 1 << 34;
 
 /// See the [module](self).
 pub(super) struct MmRunner {
-    optimization: Optimization,
-    choices: Vec<String>,
+    subject: Subject,
     algorithms: Vec<Algorithm>,
     gpu: Gpu,
     cublas: Cublas,
@@ -69,9 +69,15 @@ impl MmRunner {
             .chain(Mm::choices().iter().map(Mm::name))
             .chain(MmTma::choices().iter().map(MmTma::name))
             .collect();
+        let timing = TimingPolicy {
+            early_stop_ratio: 1.5,
+            budget_ms: 25.0,
+            min_samples: 9,
+            max_samples: 27,
+            ..super::timing()
+        };
         Ok(Self {
-            optimization,
-            choices,
+            subject: super::subject(optimization, &gpu, choices, timing),
             algorithms,
             cublas: Cublas::new(&gpu)?,
             operands: Operands::new(&gpu)?,
@@ -168,26 +174,8 @@ pub(super) fn half(element: Element) -> Option<Half> {
 impl BenchmarkRunner for MmRunner {
     type Input = Input;
 
-    fn optimization(&self) -> &Optimization {
-        &self.optimization
-    }
-
-    fn device(&self) -> Device {
-        Device::Cuda(self.gpu.identity().clone())
-    }
-
-    fn choices(&self) -> &[String] {
-        &self.choices
-    }
-
-    fn timing(&self) -> TimingPolicy {
-        TimingPolicy {
-            early_stop_ratio: 1.5,
-            budget_ms: 25.0,
-            min_samples: 9,
-            max_samples: 27,
-            ..super::timing()
-        }
+    fn subject(&self) -> &Subject {
+        &self.subject
     }
 
     /// PyTorch's ranges: few rows up to many, inner and outer sizes as models have them, mostly
@@ -240,7 +228,8 @@ impl BenchmarkRunner for MmRunner {
         crate::layout::label(context)
     }
 
-    fn create_input(&mut self, context: &Context, seed: u64) -> Result<Input, Failure> {
+    fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
+        let seed = rng.random();
         let shape = Shape::of(context).and_then(Shape::alike).map_err(Failure::skipped)?;
         let Shape { m, k, n, a: element, tf32, .. } = shape;
         let gpu = &self.gpu;
@@ -261,7 +250,7 @@ impl BenchmarkRunner for MmRunner {
         self.operands.randomize(gpu, b.buffer, k * n, (element, 1.0), seed ^ 1)?;
         let rounding = if tf32 { Element::F16.epsilon() } else { element.epsilon() };
         let expected = self.operands.expect(gpu, (&a, element), (&b, element), rounding, seed)?;
-        Ok(Input { product, expected, ways: self.choices.iter().map(|_| None).collect() })
+        Ok(Input { product, expected, ways: self.subject.choices.iter().map(|_| None).collect() })
     }
 
     fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {

@@ -29,9 +29,9 @@ mod tensor_map;
 mod workspace;
 
 use ah_types::timing::TimingPolicy;
-use ah_types::{Context, Optimization};
+use ah_types::{Context, Device, Optimization};
 
-use ah_measure::{BenchmarkRunner as _, Failure, Runner};
+use ah_measure::{BenchmarkRunner as _, Failure, Runner, Subject};
 use device::Gpu;
 use element::Element;
 pub use error::CudaError;
@@ -76,6 +76,11 @@ fn timing() -> TimingPolicy {
         burst: 3,
         repetitions: 3,
     }
+}
+
+/// The choices of an optimization on this GPU.
+fn subject(optimization: Optimization, gpu: &Gpu, choices: Vec<String>, timing: TimingPolicy) -> Subject {
+    Subject { optimization, device: Device::Cuda(gpu.identity().clone()), choices, timing }
 }
 
 /// The features that PyTorch's `mm` and `mixed_mm` share: sizes m, k, n, and of each matrix its

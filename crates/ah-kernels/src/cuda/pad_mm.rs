@@ -2,7 +2,7 @@
 //! that tensor cores want, with PyTorch's features, distribution and padding.
 
 use ah_types::timing::TimingPolicy;
-use ah_types::{ChoiceId, Context, Device, Optimization};
+use ah_types::{ChoiceId, Context, Optimization};
 use rand::Rng as _;
 
 use super::arena::Buffer;
@@ -14,7 +14,7 @@ use super::nvrtc::Source;
 use super::operands::{Expected, Operands, int};
 use super::shape::Shape;
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure};
+use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
 
 const SOURCE: Source = Source { file: "padding.cu", text: include_str!("padding.cu") };
 
@@ -28,8 +28,7 @@ const LARGE: f64 = 0.04;
 
 /// See the [module](self).
 pub(super) struct PadMmRunner {
-    optimization: Optimization,
-    choices: Vec<String>,
+    subject: Subject,
     gpu: Gpu,
     cublas: Cublas,
     operands: Operands,
@@ -86,9 +85,11 @@ impl PadMmRunner {
             let kernel = |name| gpu.kernel(SOURCE, name, vec![format!("ELEMENT_BYTES={bytes}")]);
             Ok(Padding { copy: kernel("copy")?, zero_block: kernel("zero_block")? })
         };
+        let choices = vec!["orig".to_owned(), "pad".to_owned()];
+        // Both are always measured to the end: the loss by padding matters too.
+        let timing = TimingPolicy { early_stop_ratio: 20.0, ..super::timing() };
         Ok(Self {
-            optimization,
-            choices: vec!["orig".to_owned(), "pad".to_owned()],
+            subject: super::subject(optimization, &gpu, choices, timing),
             cublas: Cublas::new(&gpu)?,
             operands: Operands::new(&gpu)?,
             padding: [padding(2)?, padding(4)?],
@@ -162,21 +163,8 @@ impl PadMmRunner {
 impl BenchmarkRunner for PadMmRunner {
     type Input = Input;
 
-    fn optimization(&self) -> &Optimization {
-        &self.optimization
-    }
-
-    fn device(&self) -> Device {
-        Device::Cuda(self.gpu.identity().clone())
-    }
-
-    fn choices(&self) -> &[String] {
-        &self.choices
-    }
-
-    /// Both are always measured to the end: how much padding loses matters too.
-    fn timing(&self) -> TimingPolicy {
-        TimingPolicy { early_stop_ratio: 20.0, ..super::timing() }
+    fn subject(&self) -> &Subject {
+        &self.subject
     }
 
     fn draw(&self, rng: &mut Rng) -> Context {
@@ -253,7 +241,8 @@ impl BenchmarkRunner for PadMmRunner {
         crate::layout::label(context)
     }
 
-    fn create_input(&mut self, context: &Context, seed: u64) -> Result<Input, Failure> {
+    fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
+        let seed = rng.random();
         self.accepts(context).map_err(Failure::skipped)?;
         let shape = Shape::of(context).and_then(Shape::alike).map_err(Failure::skipped)?;
         let Shape { m, k, n, a: element, tf32, .. } = shape;

@@ -2,7 +2,8 @@
 //! twice, the choice that Inductor's MultiKernel makes.
 
 use ah_types::timing::TimingPolicy;
-use ah_types::{ChoiceId, Context, Device, Optimization};
+use ah_types::{ChoiceId, Context, Optimization};
+use rand::Rng as _;
 
 use super::arena::Buffer;
 use super::device::{Arg, Gpu, Kernel};
@@ -14,14 +15,13 @@ use super::operands::{Operands, int};
 use super::shape::{element, size};
 use super::workspace::grid;
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure};
+use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
 
 const SOURCE: Source = Source { file: "softmax.cu", text: Softmax::SOURCE };
 
 /// See the [module](self).
 pub(super) struct SoftmaxRunner {
-    optimization: Optimization,
-    choices: Vec<String>,
+    subject: Subject,
     gpu: Gpu,
     operands: Operands,
 }
@@ -47,7 +47,18 @@ impl Input {
 impl SoftmaxRunner {
     pub(super) fn new(optimization: Optimization, gpu: Gpu) -> Result<Self, CudaError> {
         let choices = Softmax::choices().iter().map(Softmax::name).collect();
-        Ok(Self { optimization, choices, operands: Operands::new(&gpu)?, gpu })
+        // Most kernels take some microseconds, where the clock's step (32 ns) and a cache line more or
+        // less are a percent: twice the samples. Ninety instead of 36 halve the spread of a run's own
+        // rows (1.7 to 0.7 %), but not the spread from run to run, and take twice the time.
+        let timing = TimingPolicy {
+            early_stop_ratio: 1.5,
+            budget_ms: 20.0,
+            min_samples: 15,
+            max_samples: 36,
+            ..super::timing()
+        };
+        let subject = super::subject(optimization, &gpu, choices, timing);
+        Ok(Self { subject, operands: Operands::new(&gpu)?, gpu })
     }
 
     fn run(&self, input: &Input, (kernel, launch): &(Kernel, Launch)) -> Result<(), CudaError> {
@@ -61,29 +72,8 @@ impl SoftmaxRunner {
 impl BenchmarkRunner for SoftmaxRunner {
     type Input = Input;
 
-    fn optimization(&self) -> &Optimization {
-        &self.optimization
-    }
-
-    fn device(&self) -> Device {
-        Device::Cuda(self.gpu.identity().clone())
-    }
-
-    fn choices(&self) -> &[String] {
-        &self.choices
-    }
-
-    /// Most take some microseconds, where the clock's step (32 ns) and a cache line more or less
-    /// are a percent: twice the samples. Ninety instead of 36 halve the spread of a run's own rows
-    /// (1.7 to 0.7 %), but not what changes from run to run, and take twice the time.
-    fn timing(&self) -> TimingPolicy {
-        TimingPolicy {
-            early_stop_ratio: 1.5,
-            budget_ms: 20.0,
-            min_samples: 15,
-            max_samples: 36,
-            ..super::timing()
-        }
+    fn subject(&self) -> &Subject {
+        &self.subject
     }
 
     /// From a row of a small head to a vocabulary, up to 2 GiB read and written.
@@ -114,7 +104,8 @@ impl BenchmarkRunner for SoftmaxRunner {
         format!("{}×{}", number("rows"), number("columns"))
     }
 
-    fn create_input(&mut self, context: &Context, seed: u64) -> Result<Input, Failure> {
+    fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
+        let seed = rng.random();
         self.accepts(context).map_err(Failure::skipped)?;
         let [rows, columns] = [size(context, "rows"), size(context, "columns")];
         let (rows, columns) = (rows.map_err(Failure::skipped)?, columns.map_err(Failure::skipped)?);
@@ -122,7 +113,7 @@ impl BenchmarkRunner for SoftmaxRunner {
         gpu.enter()?;
         let bytes = rows * columns * 4;
         let [x, y] = gpu.operands([bytes, bytes])?;
-        let input = Input { rows, columns, x, y, seed, kernels: vec![None; self.choices.len()] };
+        let input = Input { rows, columns, x, y, seed, kernels: vec![None; self.subject.choices.len()] };
         let problem = input.problem();
         let fit = Softmax::choices().iter().filter(|c| c.launch(&problem, &gpu.limits()).is_ok());
         gpu.prepare(fit.map(|c| (SOURCE, c.defines(&problem))).collect());

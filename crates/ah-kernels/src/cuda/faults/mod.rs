@@ -5,8 +5,8 @@
 //! sizes only, so that odd ones show that such a choice loses nothing elsewhere. One size in eight
 //! is of more elements than any device holds.
 
-use ah_types::timing::TimingPolicy;
-use ah_types::{ChoiceId, Context, Device, Optimization};
+use ah_types::{ChoiceId, Context, Optimization};
+use rand::Rng as _;
 
 use super::arena::Buffer;
 use super::device::{Arg, Gpu, Grid, Kernel};
@@ -15,7 +15,7 @@ use super::error::CudaError;
 use super::nvrtc::Source;
 use super::operands::Operands;
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure};
+use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
 
 /// Its optimization.
 pub const OPTIMIZATION: &str = include_str!("faults.toml");
@@ -61,8 +61,7 @@ const CHOICES: [(&str, Fault, When); 10] = [
 
 /// See the [module](self).
 pub(super) struct FaultsRunner {
-    optimization: Optimization,
-    choices: Vec<String>,
+    subject: Subject,
     gpu: Gpu,
     operands: Operands,
 }
@@ -77,7 +76,8 @@ pub(super) struct Input {
 impl FaultsRunner {
     pub(super) fn new(optimization: Optimization, gpu: Gpu) -> Result<Self, CudaError> {
         let choices = CHOICES.iter().map(|(name, ..)| (*name).to_owned()).collect();
-        Ok(Self { optimization, choices, operands: Operands::new(&gpu)?, gpu })
+        let subject = super::subject(optimization, &gpu, choices, super::timing());
+        Ok(Self { subject, operands: Operands::new(&gpu)?, gpu })
     }
 
     /// The kernel and grid of a choice at this stage of an input.
@@ -106,20 +106,8 @@ impl FaultsRunner {
 impl BenchmarkRunner for FaultsRunner {
     type Input = Input;
 
-    fn optimization(&self) -> &Optimization {
-        &self.optimization
-    }
-
-    fn device(&self) -> Device {
-        Device::Cuda(self.gpu.identity().clone())
-    }
-
-    fn choices(&self) -> &[String] {
-        &self.choices
-    }
-
-    fn timing(&self) -> TimingPolicy {
-        super::timing()
+    fn subject(&self) -> &Subject {
+        &self.subject
     }
 
     fn draw(&self, rng: &mut Rng) -> Context {
@@ -134,7 +122,8 @@ impl BenchmarkRunner for FaultsRunner {
         }
     }
 
-    fn create_input(&mut self, context: &Context, seed: u64) -> Result<Input, Failure> {
+    fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
+        let seed = rng.random();
         self.accepts(context).map_err(Failure::skipped)?;
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Checked above.
         let size = context.number("size").unwrap_or(1.0).min(TOO_MANY as f64) as usize;

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use ah_codegen::{Mode, Target};
+use ah_codegen::{TARGETS, Target, WriteMode};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, ValueEnum};
 
 /// Turns a learned model into source code
@@ -16,12 +17,12 @@ pub struct Arguments {
     #[arg(value_name = "MODEL")]
     pub model: PathBuf,
     /// What to generate, separated by commas
-    #[arg(long, value_name = "TARGETS", value_delimiter = ',', default_value = "rust")]
-    pub target: Vec<Target>,
-    /// The folder below which everything lands
+    #[arg(long, value_name = "TARGETS", value_delimiter = ',', default_value = "rust", value_parser = targets())]
+    pub target: Vec<&'static dyn Target>,
+    /// The folder below which everything is written
     #[arg(long, value_name = "DIR", default_value = "generated")]
     pub out: PathBuf,
-    /// Write, compare with what is there, or tell what would be written
+    /// Write, compare with what is there, or report what would be written
     #[arg(long, value_enum, default_value_t = ModeArgument::Write)]
     pub mode: ModeArgument,
     /// Templates that replace the built-in ones file by file, such as DIR/rust/src/lib.rs.tera
@@ -32,6 +33,11 @@ pub struct Arguments {
     pub runtime_path: Option<PathBuf>,
 }
 
+fn targets() -> impl TypedValueParser<Value = &'static dyn Target> {
+    PossibleValuesParser::new(TARGETS.map(Target::name))
+        .try_map(|name| TARGETS.into_iter().find(|target| target.name() == name).ok_or("not a target"))
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ModeArgument {
     Write,
@@ -39,7 +45,7 @@ pub enum ModeArgument {
     DryRun,
 }
 
-impl From<ModeArgument> for Mode {
+impl From<ModeArgument> for WriteMode {
     fn from(mode: ModeArgument) -> Self {
         match mode {
             ModeArgument::Write => Self::Write,

@@ -1,24 +1,23 @@
-//! Turns a learned model into source code.
+//! Turns a learned model into source code: load → lower → render → write.
 //!
-//! [`generate`] is the whole way: a checked [`Model`] is lowered to a plan that knows no language
-//! (`lower/`: which features are needed where, each tree as branches or a table), a
-//! [`Target`] turns the plan into what its templates print (`targets/`, `templates/`), and the
-//! files are written beside their place and swapped in as a whole (`write.rs`).
+//! Begin at [`generate`]. It lowers a checked [`Model`] to what every language prints alike
+//! (`lower/`), asks each [`Target`] for the values of its templates (`targets/`), renders the
+//! templates (`render.rs`, `templates/`), and replaces the files on disk as a whole (`write.rs`).
 //!
-//! What is generated means exactly what [`Model::decide`] says, to the last bit; the tests build it
-//! and compare. Names from the model are hostile until proved otherwise: they become code only as
-//! identifiers made of ASCII letters and digits (`names.rs`) and as escaped strings (`text.rs`).
+//! Generated code decides exactly as [`Model::decide`] does, to the last bit; the tests build it
+//! and compare. Names from a model are hostile: they become code only as identifiers of ASCII
+//! letters and digits (`names.rs`) and as escaped strings (`text.rs`).
 //!
 //! ```no_run
 //! use std::path::Path;
-//! use ah_codegen::{Mode, Request, Target, generate};
+//! use ah_codegen::{Request, Rust, WriteMode, generate};
 //!
 //! let model = ah_types::Model::read(Path::new("model.json"))?;
 //! let report = generate(&Request {
 //!     model: &model,
-//!     targets: &[Target::Rust],
+//!     targets: &[&Rust],
 //!     out: Path::new("generated"),
-//!     mode: Mode::Write,
+//!     mode: WriteMode::Write,
 //!     templates: None,
 //!     runtime_path: None,
 //! })?;
@@ -28,10 +27,12 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod files;
 mod lower;
 mod names;
 mod render;
 mod report;
+mod target;
 mod targets;
 mod text;
 mod write;
@@ -41,58 +42,51 @@ use std::path::Path;
 use ah_types::Model;
 
 pub use error::CodegenError;
-pub use report::{Generated, Report};
-pub use targets::Target;
-pub use write::Change;
+pub use report::{GeneratedFiles, Report};
+pub use target::Target;
+pub use targets::{C, Pytorch, Rust, TARGETS};
+pub use write::{Change, WriteMode};
 
-/// What to do with what was generated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Write it; files that are the same are left alone.
-    Write,
-    /// Write nothing and compare with what is there.
-    Check,
-    /// Write nothing and say what would be written.
-    DryRun,
-}
+use render::Templates;
+use target::Surroundings;
 
-/// What to generate from what, and where to.
+/// What to generate, and where.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The model.
     pub model: &'a Model,
     /// The targets.
-    pub targets: &'a [Target],
-    /// The folder below which everything lands.
+    pub targets: &'a [&'a dyn Target],
+    /// The folder below which everything is written.
     pub out: &'a Path,
-    /// Write, check or tell.
-    pub mode: Mode,
-    /// A folder with templates that replace or join the built-in ones: `rust/src/lib.rs.tera`, say.
+    /// What happens on disk.
+    pub mode: WriteMode,
+    /// A folder of templates that replace the built-in ones or add files, for example
+    /// `rust/src/lib.rs.tera`.
     pub templates: Option<&'a Path>,
-    /// The folder of the crate `ah-runtime`: where given, the Rust crate gets the feature `runtime`
-    /// that implements its trait. Without it the crate stays publishable on its own.
+    /// The folder of the crate `ah-runtime`. With it the Rust crate has the feature `runtime`, which
+    /// implements `ah_runtime::Heuristic`; without it the crate can be published on its own.
     pub runtime_path: Option<&'a Path>,
 }
 
 /// Generates source code from a model.
 ///
 /// # Errors
-/// [`CodegenError`]; each target's files are then as they were before or all new.
+/// [`CodegenError`]. The files of each target are then either unchanged or all new.
 pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
-    // The generator trusts nothing: a model that was not read from a file is checked here.
+    // A model that was not read from a file is checked here.
     request.model.validate().map_err(CodegenError::Invalid)?;
-    let templates = render::Templates::new(request.templates)?;
+    let templates = Templates::load(request.templates)?;
+    let lowered = lower::lower(request.model);
+    let surroundings = Surroundings { out: request.out, runtime_path: request.runtime_path };
     let mut report = Report { mode: request.mode, generated: Vec::new() };
-    for &target in request.targets {
-        let view = target.view(request.model, request.out, request.runtime_path)?;
-        let mut files = templates.render(target, &view)?;
-        targets::finish(target, &mut files);
+    for target in request.targets {
+        let view = target.view(&lowered, &surroundings)?;
+        let mut files = templates.render(target.name(), &view)?;
+        target.finish(&mut files);
         let place = request.out.join(&view.place);
-        let changes = write::compare(&place, &files)?;
-        if request.mode == Mode::Write && changes.iter().any(|(_, change)| *change != Change::Same) {
-            write::replace(&place, &files)?;
-        }
-        report.generated.push(Generated { target, place, files, changes });
+        let changes = write::write(&place, &files, request.mode)?;
+        report.generated.push(GeneratedFiles { target: target.name(), place, files, changes });
     }
     Ok(report)
 }

@@ -5,7 +5,7 @@ mod cli;
 use std::process::ExitCode;
 
 use ah_cli::{Failure, exit, stderr, stdout};
-use ah_codegen::{CodegenError, Mode, Report, Request, generate};
+use ah_codegen::{CodegenError, Report, Request, WriteMode, generate};
 use ah_types::Model;
 use clap::Parser;
 use cli::Arguments;
@@ -30,7 +30,7 @@ fn run(arguments: &Arguments) -> Result<Report, CodegenError> {
 /// The diff is data and goes to standard output, everything else to standard error.
 fn tell(arguments: &Arguments, report: &Report) -> u8 {
     stderr(&report.to_string());
-    if report.mode != Mode::Check || report.is_same() {
+    if report.mode != WriteMode::Check || report.is_same() {
         return exit::SUCCESS;
     }
     if let Err(error) = stdout(&report.diff()) {

@@ -7,14 +7,11 @@ use include_dir::{Dir, include_dir};
 use tera::Tera;
 
 use crate::CodegenError;
-use crate::targets::{Target, View};
+use crate::files::Files;
+use crate::target::View;
 
 static TEMPLATES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates");
 const ENDING: &str = ".tera";
-
-/// The files of one target by their paths below its place, each `/`-separated;
-/// the empty path is the place itself, a file.
-pub(crate) type Files = BTreeMap<String, String>;
 
 /// All templates of all targets; names are paths such as `rust/src/lib.rs`.
 pub(crate) struct Templates {
@@ -24,7 +21,7 @@ pub(crate) struct Templates {
 impl Templates {
     /// `folder` holds a folder for each target, as `templates` beside `src` does. A file whose name
     /// starts with `_` is only for others to include.
-    pub(crate) fn new(folder: Option<&Path>) -> Result<Self, CodegenError> {
+    pub(crate) fn load(folder: Option<&Path>) -> Result<Self, CodegenError> {
         let mut sources = BTreeMap::new();
         collect_embedded(&TEMPLATES, &mut sources);
         if let Some(folder) = folder {
@@ -37,14 +34,15 @@ impl Templates {
         Ok(Self { tera })
     }
 
-    pub(crate) fn render(&self, target: Target, view: &View) -> Result<Files, CodegenError> {
+    /// Renders the templates of the target of this name.
+    pub(crate) fn render(&self, target: &str, view: &View) -> Result<Files, CodegenError> {
         let render = |name: &str| -> Result<String, CodegenError> {
             let mut text = self.tera.render(name, &view.context).map_err(|e| CodegenError::template(&e))?;
             text.truncate(text.trim_end().len());
             text.push('\n');
             Ok(text)
         };
-        let prefix = format!("{}/", target.name());
+        let prefix = format!("{target}/");
         if let Some(file) = view.file {
             return Ok(Files::from([(String::new(), render(&format!("{prefix}{file}"))?)]));
         }

@@ -1,36 +1,36 @@
 //! What was generated, for people.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
 use similar::TextDiff;
 
-use crate::{Change, Mode, Target};
+use crate::files::Files;
+use crate::{Change, WriteMode};
 
 /// What [`generate`](crate::generate) did or found.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// As requested.
-    pub mode: Mode,
+    pub mode: WriteMode,
     /// One for each target.
-    pub generated: Vec<Generated>,
+    pub generated: Vec<GeneratedFiles>,
 }
 
 /// What one target gave.
 #[derive(Clone, Debug)]
-pub struct Generated {
-    /// The target.
-    pub target: Target,
+pub struct GeneratedFiles {
+    /// The target's name.
+    pub target: &'static str,
     /// The folder of the crate.
     pub place: PathBuf,
     /// The texts by their paths below `place`.
-    pub files: BTreeMap<String, String>,
+    pub files: Files,
     /// How each stood to the disk before.
     pub changes: Vec<(String, Change)>,
 }
 
-impl Generated {
+impl GeneratedFiles {
     /// Where a file stands.
     #[must_use]
     pub fn path(&self, path: &str) -> PathBuf {
@@ -48,7 +48,7 @@ impl Report {
     /// True where the disk held exactly what was generated.
     #[must_use]
     pub fn is_same(&self) -> bool {
-        self.generated.iter().all(Generated::is_same)
+        self.generated.iter().all(GeneratedFiles::is_same)
     }
 
     /// The differences as a unified diff, from the disk to what was generated; empty where there is none.
@@ -82,16 +82,18 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for generated in &self.generated {
-            let (target, place) = (generated.target.name(), generated.place.display());
+            let (target, place) = (generated.target, generated.place.display());
             let changed = generated.changes.iter().filter(|(_, c)| *c != Change::Same).count();
             let files = generated.files.len();
             match (self.mode, changed) {
                 (_, 0) => writeln!(f, "{target}: {place} is up to date ({files} files)")?,
-                (Mode::Write, _) => {
+                (WriteMode::Write, _) => {
                     writeln!(f, "{target}: wrote {place} ({files} files, {changed} changed)")?;
                 }
-                (Mode::Check, _) => writeln!(f, "{target}: {place} differs in {changed} of {files} files")?,
-                (Mode::DryRun, _) => {
+                (WriteMode::Check, _) => {
+                    writeln!(f, "{target}: {place} differs in {changed} of {files} files")?;
+                }
+                (WriteMode::DryRun, _) => {
                     writeln!(f, "{target}: would write {place} ({files} files, {changed} changed)")?;
                 }
             }

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use ah_codegen::{Mode, Request, Target, generate};
+use ah_codegen::{C, Pytorch, Request, Rust, Target, WriteMode, generate};
 use ah_types::{Decision, FeatureKind, Model, Node, Value};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
@@ -98,13 +98,13 @@ fn compare(case: &Case, got: &[String], what: &str) {
     }
 }
 
-fn emit(model: &Model, target: Target, out: &Path, templates: Option<&Path>) -> PathBuf {
+fn emit(model: &Model, target: &dyn Target, out: &Path, templates: Option<&Path>) -> PathBuf {
     let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ah-runtime");
     let request = Request {
         model,
         targets: &[target],
         out,
-        mode: Mode::Write,
+        mode: WriteMode::Write,
         templates,
         runtime_path: Some(&runtime),
     };
@@ -224,7 +224,7 @@ fn rust(cases: &[Case], profile: &[&str]) -> Duration {
     let mut manifest = "[workspace]\nresolver = \"3\"\nmembers = [\n".to_owned();
     let mut names = Vec::new();
     for case in cases {
-        let place = emit(&case.model, Target::Rust, folder.path(), Some(&templates));
+        let place = emit(&case.model, &Rust, folder.path(), Some(&templates));
         let name = place.file_name().unwrap().to_str().unwrap().to_owned();
         // Here, and only here, the crates share one workspace, so that one build makes them all.
         let path = place.join("Cargo.toml");
@@ -286,7 +286,7 @@ fn pytorch_decides_as_the_model_does() {
     cases.extend(learned());
     let folder = tempfile::tempdir().unwrap();
     for case in &cases {
-        let artifact = emit(&case.model, Target::Pytorch, folder.path(), None);
+        let artifact = emit(&case.model, &Pytorch, folder.path(), None);
         let model = folder.path().join("model.json");
         case.model.write(&model).unwrap();
         let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/driver.py");
@@ -320,9 +320,9 @@ fn c_decides_as_the_model_does() {
         // The learned ones as C and as C++, with one compiler each.
         let learned = ["-std=c99", "-std=c++17"].contains(&options[0]) && compiler.starts_with('g');
         for case in if learned { &cases[..] } else { &cases[..random] } {
-            let header = emit(&case.model, Target::C, folder.path(), None);
+            let header = emit(&case.model, &C, folder.path(), None);
             let drivers = folder.path().join("drivers");
-            let driver = emit(&case.model, Target::C, &drivers, Some(&templates));
+            let driver = emit(&case.model, &C, &drivers, Some(&templates));
             let program = folder.path().join("program");
             let status = Command::new(compiler)
                 .args(&options)
@@ -357,8 +357,8 @@ fn five_thousand_leaves_compile_in_seconds() {
 
     let folder = tempfile::tempdir().unwrap();
     let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/templates_c");
-    emit(&case.model, Target::C, folder.path(), None);
-    let driver = emit(&case.model, Target::C, &folder.path().join("drivers"), Some(&templates));
+    emit(&case.model, &C, folder.path(), None);
+    let driver = emit(&case.model, &C, &folder.path().join("drivers"), Some(&templates));
     let program = folder.path().join("program");
     let begin = Instant::now();
     let mut gcc = Command::new("gcc");
@@ -381,8 +381,8 @@ fn cuda_decides_as_the_model_does() {
     let _ = std::fs::remove_dir_all(&folder);
     let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/templates_cuda");
     for case in &cases {
-        emit(&case.model, Target::C, &folder, None);
-        let driver = emit(&case.model, Target::C, &folder.join("drivers"), Some(&templates));
+        emit(&case.model, &C, &folder, None);
+        let driver = emit(&case.model, &C, &folder.join("drivers"), Some(&templates));
         std::fs::write(driver.with_extension("input"), &case.input).unwrap();
         std::fs::write(driver.with_extension("expected"), case.expected.join("\n") + "\n").unwrap();
     }

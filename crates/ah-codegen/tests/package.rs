@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use ah_codegen::{CodegenError, Mode, Request, Target, generate};
+use ah_codegen::{CodegenError, Request, Rust, WriteMode, generate};
 use ah_types::{Feature, Features, Model, Schema};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
@@ -35,8 +35,8 @@ fn model() -> Model {
 
 fn write(model: &Model, out: &Path) -> Result<(), CodegenError> {
     let runtime_path = None;
-    let request =
-        Request { model, targets: &[Target::Rust], out, mode: Mode::Write, templates: None, runtime_path };
+    let mode = WriteMode::Write;
+    let request = Request { model, targets: &[&Rust], out, mode, templates: None, runtime_path };
     generate(&request).map(drop)
 }
 

@@ -90,9 +90,9 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
 fn generate(model: &Model, args: &TrainArgs) -> Result<(), Failure> {
     let report = ah_codegen::generate(&ah_codegen::Request {
         model,
-        targets: &[ah_codegen::Target::Rust],
+        targets: &[&ah_codegen::Rust],
         out: &args.out,
-        mode: ah_codegen::Mode::Write,
+        mode: ah_codegen::WriteMode::Write,
         templates: None,
         runtime_path: args.runtime_path.as_deref(),
     })?;

@@ -10,7 +10,7 @@ mod order;
 use std::collections::BTreeSet;
 
 use ah_types::expr::{BinaryOp, Expr, Function, Type, UnaryOp};
-use ah_types::{FeatureKind, Leaf, Model, Node, Test, Tree};
+use ah_types::{FeatureKind, Leaf, Model, Node, Ranked, Test, Tree};
 
 use categories::Categories;
 use order::Order;
@@ -21,7 +21,7 @@ const MOST_BRANCHED_LEAVES: usize = 256;
 const MOST_BRANCHED_DEPTH: usize = 12;
 
 /// A model, prepared for printing.
-pub struct Plan<'m> {
+pub struct LoweredModel<'m> {
     /// The model.
     pub model: &'m Model,
     /// For each logged categorical feature the categories that code tells apart, sorted; empty for numbers.
@@ -85,7 +85,6 @@ pub struct WholeOperation {
     pub slot: usize,
     /// `low_bits`, the remainder by a power of two; `ceil_shifted` or `floor_shifted`, of the
     /// quotient by one; or `trailing_zeros`.
-    /// by one; or `trailing_zeros`.
     pub name: &'static str,
     /// The exponent of that power.
     pub power: Option<i32>,
@@ -113,7 +112,7 @@ pub enum Row<'m> {
 
 /// Prepares a model.
 #[must_use]
-pub fn lower<'m>(model: &'m Model) -> Plan<'m> {
+pub fn lower<'m>(model: &'m Model) -> LoweredModel<'m> {
     let (base, all) = (model.features.base().len(), model.features.all().len());
     let too_large =
         |tree: &Tree| tree.leaves().count() > MOST_BRANCHED_LEAVES || tree.depth() > MOST_BRANCHED_DEPTH;
@@ -190,7 +189,7 @@ pub fn lower<'m>(model: &'m Model) -> Plan<'m> {
     } else {
         Form::Branches(orders.iter_mut().map(Order::branches).collect())
     };
-    Plan {
+    LoweredModel {
         model,
         variants,
         codes: (table && categorical_test) || derived_category || !categories.general.is_empty(),
@@ -202,7 +201,14 @@ pub fn lower<'m>(model: &'m Model) -> Plan<'m> {
     }
 }
 
-impl Plan<'_> {
+impl LoweredModel<'_> {
+    /// Returns the most choices that several trees can rank: those of the first tree's longest leaf.
+    #[must_use]
+    pub fn most_votes(&self) -> usize {
+        let first = self.model.trees.first().into_iter().flat_map(Tree::leaves);
+        first.map(|(_, leaf)| leaf.ranking.len()).max().unwrap_or(0)
+    }
+
     /// True where several trees vote.
     #[must_use]
     pub fn votes(&self) -> bool {
@@ -286,6 +292,13 @@ impl Plan<'_> {
     pub fn parameters(&self, slot: usize) -> Vec<usize> {
         parameters(self.model, slot)
     }
+}
+
+/// Returns what the leaf of one of several trees says of each choice, in the order of the choices.
+pub fn votes(leaf: &Leaf) -> impl Iterator<Item = &Ranked> {
+    let mut votes: Vec<&Ranked> = leaf.ranking.iter().collect();
+    votes.sort_by_key(|ranked| ranked.choice);
+    votes.into_iter()
 }
 
 /// False where a derived truth value is asked for another category than `True` and `False`.

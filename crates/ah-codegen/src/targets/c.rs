@@ -1,15 +1,15 @@
 //! C: one C99 header that is also C++17 and CUDA, without allocation.
 
+use ah_types::FeatureKind;
 use ah_types::expr::{BinaryOp, Type};
-use ah_types::{FeatureKind, Model};
 use serde_json::{Value as Json, json};
 
-use super::View;
 use super::calls::Words;
 use super::plain::{Language, view as plain};
 use crate::CodegenError;
-use crate::lower::lower;
+use crate::lower::LoweredModel;
 use crate::names::{Case, Namer, single};
+use crate::target::{Surroundings, Target, View};
 use crate::text::{code, number};
 
 /// Keywords of C, C++ and CUDA, and what the template names itself.
@@ -22,8 +22,22 @@ const RESERVED: &str = "\
     volatile wchar_t while xor xor_eq linux unix main errno row context at node memo value nan inf j0 j1 \
     jn y0 y1 yn m_e m_pi null eof near far small interface ranking count leaf index offered vote";
 
-pub(super) fn view(model: &Model) -> Result<View, CodegenError> {
-    let plan = lower(model);
+/// One C99 header that is also C++17 and CUDA.
+#[derive(Clone, Copy, Debug)]
+pub struct C;
+
+impl Target for C {
+    fn name(&self) -> &'static str {
+        "c"
+    }
+
+    fn view(&self, lowered: &LoweredModel<'_>, _: &Surroundings<'_>) -> Result<View, CodegenError> {
+        view(lowered)
+    }
+}
+
+fn view(lowered: &LoweredModel<'_>) -> Result<View, CodegenError> {
+    let model = lowered.model;
     let prefix = single(&model.heuristic, Case::Snake, "heuristic", RESERVED);
     let mut names = Namer::new(Case::Snake, RESERVED);
     let features: Vec<String> =
@@ -38,15 +52,15 @@ pub(super) fn view(model: &Model) -> Result<View, CodegenError> {
         Some(f) if f.integer => format!("(double){}", logged(slot)),
         Some(_) => logged(slot),
     };
-    let code_of = |text: &str| plan.code(text).to_string();
+    let code_of = |text: &str| lowered.code(text).to_string();
     let function_prefix = format!("{prefix}_");
     let literal = |x: f64| if x.is_sign_negative() { format!("({})", number(x)) } else { number(x) };
     let at_most = |slot: usize, threshold: f64| {
-        let bound = if plan.is_whole(slot) { below_2_53(threshold.floor()) } else { None };
-        let cast = if plan.is_whole(slot) && bound.is_none() { "(double)" } else { "" };
+        let bound = if lowered.is_whole(slot) { below_2_53(threshold.floor()) } else { None };
+        let cast = if lowered.is_whole(slot) && bound.is_none() { "(double)" } else { "" };
         format!("{cast}{} <= {}", features[slot], bound.unwrap_or_else(|| literal(threshold)))
     };
-    let enumerators: Vec<Vec<String>> = plan
+    let enumerators: Vec<Vec<String>> = lowered
         .variants
         .iter()
         .zip(&features)
@@ -80,21 +94,21 @@ pub(super) fn view(model: &Model) -> Result<View, CodegenError> {
         features: &features,
         logged: &logged,
         at_most: &at_most,
-        category: &|slot, category| match plan.variants.get(slot).map(|v| v.binary_search(&category)) {
+        category: &|slot, category| match lowered.variants.get(slot).map(|v| v.binary_search(&category)) {
             Some(Ok(i)) => enumerators[slot][i].clone(),
             _ => code_of(category),
         },
         string: &string,
     };
-    let mut values = plain(model, &plan, &language);
+    let mut values = plain(lowered, &language);
     let categories: Vec<Json> = (0..base.len())
         .filter(|&slot| base[slot].kind == FeatureKind::Categorical)
         .map(|slot| {
-            let variants = plan.variants[slot].iter().zip(&enumerators[slot]);
+            let variants = lowered.variants[slot].iter().zip(&enumerators[slot]);
             let variants: Vec<Json> = variants
                 .map(|(text, name)| {
                     json!({ "name": name, "string": string(text), "bytes": text.len(),
-                            "text": code(text), "code": plan.code(text) })
+                            "text": code(text), "code": lowered.code(text) })
                 })
                 .collect();
             json!({ "identifier": features[slot], "upper": features[slot].to_ascii_uppercase(),
@@ -108,8 +122,8 @@ pub(super) fn view(model: &Model) -> Result<View, CodegenError> {
     values.insert("upper".to_owned(), prefix.to_ascii_uppercase().into());
     values.insert("categories".to_owned(), categories.into());
     values.insert("choice_names".to_owned(), choices.into());
-    values.insert("yes".to_owned(), plan.code("True").into());
-    values.insert("no".to_owned(), plan.code("False").into());
+    values.insert("yes".to_owned(), lowered.code("True").into());
+    values.insert("no".to_owned(), lowered.code("False").into());
     let context = tera::Context::from_value(values.into()).map_err(|e| CodegenError::template(&e))?;
     Ok(View { place: format!("{prefix}.h"), context, left_out: Vec::new(), file: Some("header.h") })
 }

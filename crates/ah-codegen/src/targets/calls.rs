@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use ah_types::expr::{BinaryOp, Expr, Function, Type, UnaryOp};
 
-use crate::lower::{Plan, WholeOperation};
+use crate::lower::{LoweredModel, WholeOperation};
 
 /// How a language writes what is no call.
 pub struct Words<'a> {
@@ -40,9 +40,14 @@ pub struct Called {
 }
 
 /// Prints a typed expression.
-pub fn print(plan: &Plan<'_>, words: &Words<'_>, expr: &Expr<usize>, called: &mut Called) -> String {
+pub fn print(
+    lowered: &LoweredModel<'_>,
+    words: &Words<'_>,
+    expr: &Expr<usize>,
+    called: &mut Called,
+) -> String {
     called.variables = 0;
-    Printer { plan, words, called }.print(expr)
+    Printer { lowered, words, called }.print(expr)
 }
 
 /// The name of a variable; identifiers that stand for names never end so.
@@ -51,7 +56,7 @@ pub fn variable(index: usize) -> String {
 }
 
 struct Printer<'a, 'w> {
-    plan: &'a Plan<'a>,
+    lowered: &'a LoweredModel<'a>,
     words: &'a Words<'w>,
     called: &'a mut Called,
 }
@@ -68,7 +73,7 @@ impl Printer<'_, '_> {
     }
 
     fn print(&mut self, expr: &Expr<usize>) -> String {
-        if let Some(operation) = self.plan.whole_operation(expr)
+        if let Some(operation) = self.lowered.whole_operation(expr)
             && let Some(text) = (self.words.whole)(&operation)
         {
             return text;
@@ -88,7 +93,7 @@ impl Printer<'_, '_> {
                 (self.words.logic)(&variable, *op == BinaryOp::And, &a, &b)
             }
             Expr::Binary(op @ (BinaryOp::Eq | BinaryOp::Ne), a, b)
-                if self.plan.type_of(a) != Type::Number =>
+                if self.lowered.type_of(a) != Type::Number =>
             {
                 let literal = matches!(**a, Expr::Text(_)) || matches!(**b, Expr::Text(_));
                 let operands = [self.category(a), self.category(b)];
@@ -99,7 +104,7 @@ impl Printer<'_, '_> {
             Expr::If(c, a, b) => {
                 let variable = self.variable();
                 let c = self.print(c);
-                let ty = self.plan.type_of(expr);
+                let ty = self.lowered.type_of(expr);
                 let (a, b) = if ty == Type::Category {
                     (self.category(a), self.category(b))
                 } else {
@@ -133,7 +138,7 @@ impl Printer<'_, '_> {
     /// Arithmetic, or a comparison of numbers.
     fn binary(&mut self, op: BinaryOp, a: &Expr<usize>, b: &Expr<usize>) -> String {
         if let (Expr::Feature(slot), Expr::Number(x)) = (a, b)
-            && self.plan.is_whole(*slot)
+            && self.lowered.is_whole(*slot)
             && let Some(text) = (self.words.compare)(*slot, op, *x)
         {
             return text;
@@ -161,8 +166,8 @@ impl Printer<'_, '_> {
     fn category(&mut self, expr: &Expr<usize>) -> String {
         let printed = self.print(expr);
         let truth = match expr {
-            Expr::Feature(slot) => self.plan.derived_type(*slot) == Some(Type::Bool),
-            _ => self.plan.type_of(expr) == Type::Bool,
+            Expr::Feature(slot) => self.lowered.derived_type(*slot) == Some(Type::Bool),
+            _ => self.lowered.type_of(expr) == Type::Bool,
         };
         if truth { self.call("category", &[printed]) } else { printed }
     }

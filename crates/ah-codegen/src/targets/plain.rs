@@ -3,12 +3,12 @@
 
 use ah_types::expr::{LOG2_COEFFICIENTS, LOG2_LARGEST, Type};
 use ah_types::tree::LeafUnsure;
-use ah_types::{FeatureKind, Model, Ranked, Test};
+use ah_types::{FeatureKind, Ranked, Test};
 use serde_json::{Value as Json, json};
 
 use super::calls::{Called, Words, print, variable};
-use super::{most_votes, votes};
-use crate::lower::{Argument, Condition, Event, Form, Plan, Row};
+use super::leaf_comment::leaf_comment;
+use crate::lower::{Argument, Condition, Event, Form, LoweredModel, Row, votes};
 use crate::text::{code, number, shown};
 
 /// How a language writes what its templates do not.
@@ -28,32 +28,33 @@ pub struct Language<'a> {
 }
 
 /// What the templates of both targets see.
-pub fn view(model: &Model, plan: &Plan<'_>, language: &Language<'_>) -> serde_json::Map<String, Json> {
+pub fn view(lowered: &LoweredModel<'_>, language: &Language<'_>) -> serde_json::Map<String, Json> {
+    let model = lowered.model;
     let base = model.features.base().len();
     let (words, mut called) = (&language.words, Called::default());
     let mut derived = Vec::new();
     for (i, (d, typed)) in model.features.derived().iter().enumerate() {
         let slot = base + i;
-        if plan.used[slot] {
-            let body = print(plan, words, typed.expr(), &mut called);
+        if lowered.used[slot] {
+            let body = print(lowered, words, typed.expr(), &mut called);
             derived.push(json!({
                 "slot": slot, "identifier": language.features[slot], "text": code(&d.name),
                 "expression": code(&d.expression), "body": body, "type": type_name(typed.ty()),
-                "tested": plan.tested[slot], "variables": variables(&called),
-                "parameters": plan.parameters(slot).iter().map(|&s| json!({
+                "tested": lowered.tested[slot], "variables": variables(&called),
+                "parameters": lowered.parameters(slot).iter().map(|&s| json!({
                     "identifier": language.features[s], "slot": s,
-                    "type": type_name(plan.derived_type(s).unwrap_or(Type::Number)),
+                    "type": type_name(lowered.derived_type(s).unwrap_or(Type::Number)),
                 })).collect::<Vec<_>>(),
-                "needs": plan.needs(slot).iter().map(|&s| json!({
+                "needs": lowered.needs(slot).iter().map(|&s| json!({
                     "slot": s, "identifier": language.features[s],
-                    "parameters": plan.parameters(s).iter().map(|&p| &language.features[p]).collect::<Vec<_>>(),
+                    "parameters": lowered.parameters(s).iter().map(|&p| &language.features[p]).collect::<Vec<_>>(),
                 })).collect::<Vec<_>>(),
                 "seen": model.categories[slot].iter().map(|c| (words.text)(c)).collect::<Vec<_>>(),
             }));
         }
     }
     let precondition = model.precondition.as_ref().map(|p| {
-        let body = print(plan, words, p.typed.expr(), &mut called);
+        let body = print(lowered, words, p.typed.expr(), &mut called);
         json!({ "text": code(&p.expression), "body": body, "variables": variables(&called) })
     });
     let features: Vec<Json> = model
@@ -65,7 +66,7 @@ pub fn view(model: &Model, plan: &Plan<'_>, language: &Language<'_>) -> serde_js
         .map(|(slot, f)| {
             json!({
                 "slot": slot, "identifier": language.features[slot], "string": (language.string)(&f.name),
-                "text": code(&f.name), "used": plan.used[slot], "tested": plan.tested[slot],
+                "text": code(&f.name), "used": lowered.used[slot], "tested": lowered.tested[slot],
                 "kind": match f.kind {
                     FeatureKind::Numerical if f.integer => "integer",
                     FeatureKind::Numerical => "number",
@@ -84,7 +85,7 @@ pub fn view(model: &Model, plan: &Plan<'_>, language: &Language<'_>) -> serde_js
         })
     };
     let mut end = 0;
-    let leaves: Vec<Json> = plan.leaves.iter().enumerate().map(|(index, leaf)| { end += leaf.ranking.len(); json!({
+    let leaves: Vec<Json> = lowered.leaves.iter().enumerate().map(|(index, leaf)| { end += leaf.ranking.len(); json!({
         "index": index,
         "end": end,
         "best": match (leaf.unsure, leaf.pick(model.fallback, |_| true)) {
@@ -92,7 +93,7 @@ pub fn view(model: &Model, plan: &Plan<'_>, language: &Language<'_>) -> serde_js
             (None, None) => -5,
             (None, Some(ranked)) => i64::from(ranked.choice.0),
         },
-        "comment": super::rust::comments(plan, leaf),
+        "comment": leaf_comment(lowered, leaf),
         "unsure": leaf.unsure.map(|u| match u { LeafUnsure::LowConfidence => "low confidence", LeafUnsure::Unsafe => "unsafe leaf" }),
         "ranking": leaf.ranking.iter().map(ranked).collect::<Vec<_>>(),
         "votes": votes(leaf).map(ranked).collect::<Vec<_>>(),
@@ -115,18 +116,18 @@ pub fn view(model: &Model, plan: &Plan<'_>, language: &Language<'_>) -> serde_js
             "mode": shown(&p.mode), "inputs": p.inputs, "violations": p.violations,
         })),
         "leaves": leaves,
-        "table": plan.is_table(),
-        "votes": plan.votes(),
+        "table": lowered.is_table(),
+        "votes": lowered.votes(),
         "count": model.trees.len(),
-        "most": most_votes(plan),
+        "most": lowered.most_votes(),
     });
     let mut map = match value {
         Json::Object(map) => map,
         _ => serde_json::Map::new(),
     };
-    match &plan.trees {
+    match &lowered.trees {
         Form::Branches(trees) => {
-            let trees = trees.iter().map(|tree| Json::Array(branches(plan, language, tree))).collect();
+            let trees = trees.iter().map(|tree| Json::Array(branches(lowered, language, tree))).collect();
             map.insert("trees".to_owned(), Json::Array(trees));
         }
         Form::Table { rows, roots } => {
@@ -161,7 +162,7 @@ fn type_name(ty: Type) -> &'static str {
     }
 }
 
-fn branches(plan: &Plan<'_>, language: &Language<'_>, events: &[(usize, Event<'_>)]) -> Vec<Json> {
+fn branches(lowered: &LoweredModel<'_>, language: &Language<'_>, events: &[(usize, Event<'_>)]) -> Vec<Json> {
     let name = |slot: usize| language.features[slot].as_str();
     let call = |arguments: &[Argument]| arguments.iter().map(|a| name(a.slot)).collect::<Vec<_>>();
     events
@@ -170,13 +171,14 @@ fn branches(plan: &Plan<'_>, language: &Language<'_>, events: &[(usize, Event<'_
             let mut line = match event {
                 Event::Compute(slot, arguments) => json!({
                     "kind": "compute", "name": name(*slot), "arguments": call(arguments),
-                    "type": type_name(plan.derived_type(*slot).unwrap_or(Type::Number)),
+                    "type": type_name(lowered.derived_type(*slot).unwrap_or(Type::Number)),
                 }),
                 Event::Need(slot, arguments) => {
-                    let derived = plan.derived_type(*slot);
+                    let derived = lowered.derived_type(*slot);
                     let ty = derived.map_or_else(
                         || {
-                            if plan.model.features.base().features()[*slot].kind == FeatureKind::Numerical {
+                            if lowered.model.features.base().features()[*slot].kind == FeatureKind::Numerical
+                            {
                                 "number"
                             } else {
                                 "category"
@@ -184,7 +186,7 @@ fn branches(plan: &Plan<'_>, language: &Language<'_>, events: &[(usize, Event<'_
                         },
                         type_name,
                     );
-                    let seen = &plan.model.categories[*slot];
+                    let seen = &lowered.model.categories[*slot];
                     let all = ty == "number"
                         || (ty == "truth"
                             && seen.iter().any(|s| s == "True")
@@ -193,7 +195,7 @@ fn branches(plan: &Plan<'_>, language: &Language<'_>, events: &[(usize, Event<'_
                         "kind": "need", "name": name(*slot), "slot": slot, "type": ty,
                         "arguments": arguments.as_deref().map(call),
                         "logged": derived.is_none().then(|| (language.logged)(*slot)),
-                        "whole": plan.is_whole(*slot),
+                        "whole": lowered.is_whole(*slot),
                         "all_seen": all,
                         "saw_true": seen.iter().any(|s| s == "True"),
                         "saw_false": seen.iter().any(|s| s == "False"),

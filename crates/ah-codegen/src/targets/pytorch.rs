@@ -1,15 +1,14 @@
 //! PyTorch: one file for `torch/_inductor/autoheuristic/artifacts/`, of a class that PyTorch's
 //! own controller finds there.
 
-use ah_types::Model;
 use ah_types::expr::Type;
 
-use super::View;
 use super::calls::Words;
 use super::plain::{Language, view as plain};
 use crate::CodegenError;
-use crate::lower::lower;
+use crate::lower::LoweredModel;
 use crate::names::{Case, Namer, single};
+use crate::target::{Surroundings, Target, View};
 use crate::text::number;
 
 const RESERVED: &str = "\
@@ -20,8 +19,22 @@ const RESERVED: &str = "\
 const RESERVED_TYPES: &str = "\
     None True False AHContext AHMetadata Choice LearnedHeuristic LearnedHeuristicDecision Optional";
 
-pub(super) fn view(model: &Model) -> Result<View, CodegenError> {
-    let plan = lower(model);
+/// One file for PyTorch's own folder of learned heuristics.
+#[derive(Clone, Copy, Debug)]
+pub struct Pytorch;
+
+impl Target for Pytorch {
+    fn name(&self) -> &'static str {
+        "pytorch"
+    }
+
+    fn view(&self, lowered: &LoweredModel<'_>, _: &Surroundings<'_>) -> Result<View, CodegenError> {
+        view(lowered)
+    }
+}
+
+fn view(lowered: &LoweredModel<'_>) -> Result<View, CodegenError> {
+    let model = lowered.model;
     let mut names = Namer::new(Case::Snake, RESERVED);
     let features: Vec<String> =
         model.features.all().features().iter().map(|f| names.give(&f.name, "feature")).collect();
@@ -58,9 +71,9 @@ pub(super) fn view(model: &Model) -> Result<View, CodegenError> {
         string: &string,
     };
     let class = single(&model.heuristic, Case::Camel, "Heuristic", RESERVED_TYPES);
-    let mut values = plain(model, &plan, &language);
+    let mut values = plain(lowered, &language);
     values.insert("class".to_owned(), class.clone().into());
-    values.insert("texts".to_owned(), plan.texts.iter().map(|t| string(t)).collect::<Vec<_>>().into());
+    values.insert("texts".to_owned(), lowered.texts.iter().map(|t| string(t)).collect::<Vec<_>>().into());
     let context = tera::Context::from_value(values.into()).map_err(|e| CodegenError::template(&e))?;
     Ok(View { place: format!("_{class}.py"), context, left_out: Vec::new(), file: Some("artifact.py") })
 }

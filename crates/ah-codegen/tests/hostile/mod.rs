@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
-use ah_codegen::{Generated, Mode, Request, Target, generate};
+use ah_codegen::{GeneratedFiles, Request, TARGETS, WriteMode, generate};
 use ah_types::Model;
 use ah_types::expr::{self, Expr};
 use rand::SeedableRng;
@@ -130,17 +130,17 @@ fn expression(e: &Expr, to: &mut dyn FnMut(&str) -> String) -> Expr {
 
 /// The tokens of each file, without what names may change: identifiers and strings lose their text,
 /// comments and attributes go.
-fn shapes(model: &Model) -> Vec<(Target, BTreeMap<String, Vec<String>>)> {
+fn shapes(model: &Model) -> Vec<(&'static str, BTreeMap<String, Vec<String>>)> {
     let out = Path::new("out");
     let request = Request {
         model,
-        targets: &Target::ALL,
+        targets: &TARGETS,
         out,
-        mode: Mode::DryRun,
+        mode: WriteMode::DryRun,
         templates: None,
         runtime_path: None,
     };
-    let shape = |generated: &Generated| {
+    let shape = |generated: &GeneratedFiles| {
         let (target, place) =
             (generated.target, generated.place.strip_prefix(out).expect("below the output"));
         assert!(matches!(place.components().collect::<Vec<_>>()[..], [Component::Normal(_)]), "{place:?}");
@@ -150,7 +150,7 @@ fn shapes(model: &Model) -> Vec<(Target, BTreeMap<String, Vec<String>>)> {
                 let table: toml::Table = text.parse().expect("TOML");
                 return Some((path.clone(), table.keys().cloned().collect()));
             }
-            let code = target != Target::Rust || path.ends_with(".rs");
+            let code = target != "rust" || path.ends_with(".rs");
             code.then(|| (path.clone(), tokens(text, target)))
         };
         (target, generated.files.iter().filter_map(code).collect())
@@ -158,18 +158,16 @@ fn shapes(model: &Model) -> Vec<(Target, BTreeMap<String, Vec<String>>)> {
     generate(&request).unwrap().generated.iter().map(shape).collect()
 }
 
-fn tokens(text: &str, target: Target) -> Vec<String> {
+fn tokens(text: &str, target: &str) -> Vec<String> {
     let mut found = Vec::new();
-    let line_comment = if target == Target::Pytorch { "#" } else { "//" };
+    let line_comment = if target == "pytorch" { "#" } else { "//" };
     let (mut rest, mut fresh) = (text, true);
     while let Some(c) = rest.chars().next() {
-        let length = if fresh && target == Target::Rust && is_attribute(rest)
-            || rest.starts_with(line_comment)
-        {
+        let length = if fresh && target == "rust" && is_attribute(rest) || rest.starts_with(line_comment) {
             rest.find('\n').unwrap_or(rest.len())
-        } else if target == Target::C && rest.starts_with("/*") {
+        } else if target == "c" && rest.starts_with("/*") {
             rest.find("*/").expect("the comment ends") + 2
-        } else if c == '"' || (c == '\'' && target == Target::Pytorch) {
+        } else if c == '"' || (c == '\'' && target == "pytorch") {
             found.push("string".to_owned());
             string(rest, c)
         } else if c.is_ascii_alphabetic() || c == '_' {
@@ -178,7 +176,7 @@ fn tokens(text: &str, target: Target) -> Vec<String> {
         } else if c.is_ascii_digit() {
             let length = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '.').unwrap_or(rest.len());
             // The lengths of names in C.
-            let whole = target == Target::C && !rest[..length].contains('.');
+            let whole = target == "c" && !rest[..length].contains('.');
             found.push(if whole { "number" } else { &rest[..length] }.to_owned());
             length
         } else {
@@ -187,7 +185,7 @@ fn tokens(text: &str, target: Target) -> Vec<String> {
             if matches!(c, ')' | ']' | '}') && found.last().is_some_and(|t| t == ",") {
                 found.pop();
             }
-            if !c.is_whitespace() || (c == ' ' && fresh && target == Target::Pytorch) {
+            if !c.is_whitespace() || (c == ' ' && fresh && target == "pytorch") {
                 found.push(c.to_string());
             }
             1

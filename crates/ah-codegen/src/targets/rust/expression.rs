@@ -7,12 +7,12 @@ use ah_types::FeatureKind;
 use ah_types::expr::{BinaryOp, Expr, Function, Type, UnaryOp};
 
 use super::Identifiers;
-use crate::lower::{Plan, WholeOperation};
+use crate::lower::{LoweredModel, WholeOperation};
 use crate::text;
 
 /// Prints expressions and notes which helpers they call.
 pub struct Printer<'a> {
-    pub plan: &'a Plan<'a>,
+    pub lowered: &'a LoweredModel<'a>,
     pub identifiers: &'a Identifiers,
     pub helpers: BTreeSet<&'static str>,
 }
@@ -37,7 +37,7 @@ impl Printer<'_> {
     }
 
     fn number(&mut self, expr: &Expr<usize>) -> String {
-        if let Some(WholeOperation { slot, name, power }) = self.plan.whole_operation(expr) {
+        if let Some(WholeOperation { slot, name, power }) = self.lowered.whole_operation(expr) {
             let feature = &self.identifiers.features[slot];
             self.helpers.insert(name);
             return format!("row.{feature}().{name}({})", power.map_or(String::new(), |p| p.to_string()));
@@ -98,7 +98,7 @@ impl Printer<'_> {
 
     fn feature(&self, slot: usize) -> String {
         let name = &self.identifiers.features[slot];
-        match self.plan.model.features.base().features().get(slot) {
+        match self.lowered.model.features.base().features().get(slot) {
             Some(f) if f.kind == FeatureKind::Categorical => format!("row.{name}()?"),
             Some(f) if f.integer => format!("row.{name}().float()"),
             Some(_) => format!("row.{name}()"),
@@ -118,7 +118,7 @@ impl Printer<'_> {
                     if matches!(&**a, Expr::Binary(o, ..) if o == op) { unwrapped(left) } else { left };
                 format!("({left} {symbol} {})", self.truth(b))
             }
-            Expr::Binary(BinaryOp::Eq | BinaryOp::Ne, a, b) if self.plan.type_of(a) != Type::Number => {
+            Expr::Binary(BinaryOp::Eq | BinaryOp::Ne, a, b) if self.lowered.type_of(a) != Type::Number => {
                 self.equality(matches!(expr, Expr::Binary(BinaryOp::Eq, ..)), a, b)
             }
             Expr::Binary(op, a, b) => {
@@ -145,7 +145,7 @@ impl Printer<'_> {
     /// `==` or `!=` between categories and truth values.
     fn equality(&mut self, equal: bool, a: &Expr<usize>, b: &Expr<usize>) -> String {
         let symbol = if equal { "==" } else { "!=" };
-        let base = self.plan.model.features.base().len();
+        let base = self.lowered.model.features.base().len();
         if let (Expr::Feature(slot), Expr::Text(category)) | (Expr::Text(category), Expr::Feature(slot)) =
             (a, b)
         {
@@ -153,10 +153,10 @@ impl Printer<'_> {
             if *slot < base {
                 return format!(
                     "({value} {symbol} {})",
-                    self.identifiers.variant(self.plan, *slot, category)
+                    self.identifiers.variant(self.lowered, *slot, category)
                 );
             }
-            if self.plan.derived_type(*slot) == Some(Type::Bool) {
+            if self.lowered.derived_type(*slot) == Some(Type::Bool) {
                 return match (category.as_str(), equal) {
                     ("True", true) | ("False", false) => value,
                     ("True", false) | ("False", true) => format!("!{value}"),
@@ -177,14 +177,14 @@ impl Printer<'_> {
     /// The code of a category.
     fn category(&mut self, expr: &Expr<usize>) -> String {
         match expr {
-            Expr::Text(category) => self.plan.code(category).to_string(),
-            Expr::Feature(slot) if *slot < self.plan.model.features.base().len() => {
+            Expr::Text(category) => self.lowered.code(category).to_string(),
+            Expr::Feature(slot) if *slot < self.lowered.model.features.base().len() => {
                 format!("({} as u16)", self.feature(*slot))
             }
-            Expr::Feature(slot) if self.plan.derived_type(*slot) == Some(Type::Category) => {
+            Expr::Feature(slot) if self.lowered.derived_type(*slot) == Some(Type::Category) => {
                 self.feature(*slot)
             }
-            Expr::If(c, a, b) if self.plan.type_of(expr) == Type::Category => {
+            Expr::If(c, a, b) if self.lowered.type_of(expr) == Type::Category => {
                 let (c, a, b) =
                     (unwrapped(self.truth(c)), unwrapped(self.category(a)), unwrapped(self.category(b)));
                 format!("(if {c} {{ {a} }} else {{ {b} }})")
@@ -194,7 +194,7 @@ impl Printer<'_> {
                     Expr::Feature(slot) => self.feature(*slot),
                     _ => unwrapped(self.truth(expr)),
                 };
-                let (yes, no) = (self.plan.code("True"), self.plan.code("False"));
+                let (yes, no) = (self.lowered.code("True"), self.lowered.code("False"));
                 format!("(if {truth} {{ {yes} }} else {{ {no} }})")
             }
         }

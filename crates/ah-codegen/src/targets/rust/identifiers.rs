@@ -1,6 +1,6 @@
 //! The identifiers of a model's things in Rust.
 
-use crate::lower::Plan;
+use crate::lower::LoweredModel;
 use crate::names::{Case, Namer, single};
 
 /// Keywords of every edition, and what the templates name themselves.
@@ -23,7 +23,7 @@ pub struct Identifiers {
     pub features: Vec<String>,
     /// By logged slot: the types of categorical features.
     pub enums: Vec<String>,
-    /// By logged slot: the variants, as in [`Plan::variants`].
+    /// By logged slot: the variants, as in [`LoweredModel::variants`].
     pub variants: Vec<Vec<String>>,
     pub choices: Vec<String>,
 }
@@ -34,14 +34,14 @@ pub fn krate(heuristic: &str) -> String {
 }
 
 impl Identifiers {
-    pub fn new(plan: &Plan<'_>) -> Self {
+    pub fn new(lowered: &LoweredModel<'_>) -> Self {
         let mut names = Namer::new(Case::Snake, RESERVED);
-        let features = plan.model.features.all().features().iter().map(|f| names.give(&f.name, "feature"));
+        let features = lowered.model.features.all().features().iter().map(|f| names.give(&f.name, "feature"));
         let features = features.collect();
         let mut types = Namer::new(Case::Camel, RESERVED_TYPES);
-        let base = plan.model.features.base().features();
+        let base = lowered.model.features.base().features();
         let enums = base.iter().map(|f| types.give(&f.name, "Feature")).collect();
-        let variants = plan.variants.iter().map(|texts| {
+        let variants = lowered.variants.iter().map(|texts| {
             let mut names = Namer::new(Case::Camel, "Self Other");
             texts.iter().map(|text| names.give(text, "Category")).collect()
         });
@@ -50,14 +50,14 @@ impl Identifiers {
             features,
             enums,
             variants: variants.collect(),
-            choices: plan.model.choices.iter().map(|c| choices.give(c, "Choice")).collect(),
+            choices: lowered.model.choices.iter().map(|c| choices.give(c, "Choice")).collect(),
         }
     }
 
     /// The path of the variant for a category of a logged feature.
-    pub fn variant(&self, plan: &Plan<'_>, slot: usize, category: &str) -> String {
+    pub fn variant(&self, lowered: &LoweredModel<'_>, slot: usize, category: &str) -> String {
         let variant =
-            plan.variants[slot].binary_search(&category).ok().map(|i| self.variants[slot][i].as_str());
+            lowered.variants[slot].binary_search(&category).ok().map(|i| self.variants[slot][i].as_str());
         format!("context::{}::{}", self.enums[slot], variant.unwrap_or("Other"))
     }
 }

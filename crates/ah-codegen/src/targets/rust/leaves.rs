@@ -5,23 +5,21 @@ use ah_types::tree::LeafUnsure;
 use serde_json::{Value as Json, json};
 
 use super::{Identifiers, WIDTH};
-use crate::lower::Plan;
-use crate::text::{number, shown};
+use crate::lower::{LoweredModel, votes};
+use crate::targets::leaf_comment::leaf_comment;
+use crate::text::number;
 
-/// Choices of a leaf that its comment tells of.
-const TOLD: usize = 3;
-
-pub(super) fn view(plan: &Plan<'_>, identifiers: &Identifiers) -> Vec<Json> {
-    plan.leaves.iter().enumerate().map(|(index, leaf)| one(plan, identifiers, index, leaf)).collect()
+pub(super) fn view(lowered: &LoweredModel<'_>, identifiers: &Identifiers) -> Vec<Json> {
+    lowered.leaves.iter().enumerate().map(|(index, leaf)| one(lowered, identifiers, index, leaf)).collect()
 }
 
-fn one(plan: &Plan<'_>, identifiers: &Identifiers, index: usize, leaf: &Leaf) -> Json {
+fn one(lowered: &LoweredModel<'_>, identifiers: &Identifiers, index: usize, leaf: &Leaf) -> Json {
     let choice = |i: usize| format!("Choice::{}", identifiers.choices[i]);
     let unsure = leaf.unsure.map(|u| match u {
         LeafUnsure::LowConfidence => "LowConfidence",
         LeafUnsure::Unsafe => "UnsafeLeaf",
     });
-    let best = match (unsure, leaf.pick(plan.model.fallback, |_| true)) {
+    let best = match (unsure, leaf.pick(lowered.model.fallback, |_| true)) {
         (Some(reason), _) => format!("Err(Unsure::{reason})"),
         (None, Some(ranked)) => format!("Ok({})", choice(ranked.choice.index())),
         (None, None) => "Err(Unsure::NoneAllowed)".to_owned(),
@@ -33,7 +31,7 @@ fn one(plan: &Plan<'_>, identifiers: &Identifiers, index: usize, leaf: &Leaf) ->
         .collect();
     let barred: Vec<String> =
         leaf.ranking.iter().filter(|r| !r.allowed).map(|r| choice(r.choice.index())).collect();
-    let votes = crate::targets::votes(leaf).map(|r| {
+    let votes = votes(leaf).map(|r| {
         json!({ "choice": choice(r.choice.index()), "score": number(r.score + 0.0),
                 "probability": number(r.probability), "allowed": r.allowed })
     });
@@ -41,7 +39,7 @@ fn one(plan: &Plan<'_>, identifiers: &Identifiers, index: usize, leaf: &Leaf) ->
     let barred_head = format!("static BARRED_{index}: [Choice; {}] = ", barred.len());
     json!({
         "index": index,
-        "comment": comments(plan, leaf),
+        "comment": leaf_comment(lowered, leaf),
         "best": best,
         "unsure": unsure,
         "votes": votes.collect::<Vec<_>>(),
@@ -66,37 +64,4 @@ fn array(head: &str, elements: &[String]) -> String {
     }
     text.push_str("];");
     text
-}
-
-/// Samples, expected and worst slowdown of the best choices.
-pub(in crate::targets) fn comments(plan: &Plan<'_>, leaf: &Leaf) -> Vec<String> {
-    let mut lines = vec![format!(
-        "{} input{}{}",
-        leaf.samples,
-        if leaf.samples == 1 { "" } else { "s" },
-        match leaf.unsure {
-            None => "",
-            Some(LeafUnsure::LowConfidence) => "; unsure: low confidence",
-            Some(LeafUnsure::Unsafe) => "; unsure: the best choice may be too slow",
-        }
-    )];
-    for ranked in leaf.ranking.iter().take(TOLD) {
-        let times = |x: f64| if x.is_finite() { format!("{x:.3}") } else { "unknown".to_owned() };
-        let over = if ranked.worst_over_fallback.is_finite() {
-            format!(", {:.3} of the fallback's time at worst", ranked.worst_over_fallback)
-        } else {
-            String::new()
-        };
-        lines.push(format!(
-            "{}: slowdown {} expected, {} at worst{over}{}",
-            shown(plan.model.choice_name(ranked.choice)),
-            times(ranked.slowdown),
-            times(ranked.worst),
-            if ranked.allowed { "" } else { "; not allowed" },
-        ));
-    }
-    if leaf.ranking.len() > TOLD {
-        lines.push(format!("and {} more", leaf.ranking.len() - TOLD));
-    }
-    lines
 }

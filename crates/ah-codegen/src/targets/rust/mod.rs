@@ -7,8 +7,6 @@ mod identifiers;
 mod leaves;
 mod tree;
 
-pub(super) use leaves::comments;
-
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
@@ -19,10 +17,10 @@ use serde_json::{Value as Json, json};
 
 use identifiers::Identifiers;
 
-use super::{View, most_votes};
 use crate::CodegenError;
-use crate::lower::{Plan, lower};
-use crate::render::Files;
+use crate::files::Files;
+use crate::lower::LoweredModel;
+use crate::target::{Surroundings, Target, View};
 use crate::text::{code, number, rust_string, sentence, shown};
 
 /// rustfmt breaks longer lines.
@@ -31,13 +29,35 @@ const WIDTH: usize = 100;
 const COMPARISONS: [(&str, &str); 6] =
     [("eq", "=="), ("ne", "!="), ("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">=")];
 
-pub(super) fn view(model: &Model, out: &Path, runtime_path: Option<&Path>) -> Result<View, CodegenError> {
-    let plan = lower(model);
+/// A crate without dependencies and without std.
+#[derive(Clone, Copy, Debug)]
+pub struct Rust;
+
+impl Target for Rust {
+    fn name(&self) -> &'static str {
+        "rust"
+    }
+
+    fn view(
+        &self,
+        lowered: &LoweredModel<'_>,
+        surroundings: &Surroundings<'_>,
+    ) -> Result<View, CodegenError> {
+        view(lowered, surroundings)
+    }
+
+    fn finish(&self, files: &mut Files) {
+        skip_long_files(files);
+    }
+}
+
+fn view(lowered: &LoweredModel<'_>, surroundings: &Surroundings<'_>) -> Result<View, CodegenError> {
+    let model = lowered.model;
+    let runtime_path = surroundings.runtime_path;
     let mut left_out = Vec::new();
-    let identifiers = Identifiers::new(&plan);
+    let identifiers = Identifiers::new(lowered);
     let place = identifiers::krate(&model.heuristic);
-    let mut printer =
-        expression::Printer { plan: &plan, identifiers: &identifiers, helpers: BTreeSet::new() };
+    let mut printer = expression::Printer { lowered, identifiers: &identifiers, helpers: BTreeSet::new() };
     let derived = derived(&mut printer);
     let precondition = model.precondition.as_ref().map(|p| {
         let body = printer.body(p.typed.expr(), Type::Bool);
@@ -55,9 +75,9 @@ pub(super) fn view(model: &Model, out: &Path, runtime_path: Option<&Path>) -> Re
         .filter_map(|item| item["body"].as_str())
         .collect();
     let names_categories = bodies.iter().any(|body| body.contains("context::"));
-    let used = |slot: usize| plan.used[slot];
+    let used = |slot: usize| lowered.used[slot];
     let mut features: Vec<Json> =
-        (0..model.features.base().len()).map(|s| feature(&plan, &identifiers, &place, s)).collect();
+        (0..model.features.base().len()).map(|s| feature(lowered, &identifiers, &place, s)).collect();
     if let Some(first) = features.iter_mut().find(|f| f["used"] == true) {
         first["first"] = true.into();
     }
@@ -84,7 +104,7 @@ pub(super) fn view(model: &Model, out: &Path, runtime_path: Option<&Path>) -> Re
             .map(|(_, general)| *general)
             .collect::<Vec<_>>(),
     );
-    let table = plan.is_table();
+    let table = lowered.is_table();
     let any_whole = features.iter().any(|f| f["used"] == true && f["kind"] == "integer");
     if !any_whole && helpers.is_empty() {
         left_out.push("src/number.rs");
@@ -98,7 +118,7 @@ pub(super) fn view(model: &Model, out: &Path, runtime_path: Option<&Path>) -> Re
         "categorical": categorical,
         "any_category_needed": categorical.iter().any(|f| f["tested"] == true),
         "any_used": (0..model.features.base().len()).any(used),
-        "any_row": plan.used.contains(&true) || model.precondition.is_some(),
+        "any_row": lowered.used.contains(&true) || model.precondition.is_some(),
         "any_number": features.iter().any(|f| f["used"] == true && f["kind"] != "category"),
         "any_category": categorical.iter().any(|f| f["used"] == true),
         "derived_any": derived.iter().any(|d| d["used"] == true),
@@ -108,7 +128,7 @@ pub(super) fn view(model: &Model, out: &Path, runtime_path: Option<&Path>) -> Re
         "comparisons": COMPARISONS.map(|(name, symbol)| json!({ "name": name, "symbol": symbol })),
         "derived": derived,
         "precondition": precondition,
-        "tree_names_categories": plan.tested.iter().zip(&plan.variants).any(|(tested, v)| *tested && !v.is_empty()) && !table,
+        "tree_names_categories": lowered.tested.iter().zip(&lowered.variants).any(|(tested, v)| *tested && !v.is_empty()) && !table,
         "features_name_categories": names_categories,
         "numbers": any_whole || !helpers.is_empty(),
         "helpers": helpers,
@@ -122,16 +142,16 @@ pub(super) fn view(model: &Model, out: &Path, runtime_path: Option<&Path>) -> Re
         }).collect::<Vec<_>>(),
         "fallback": model.fallback.map(|c| &identifiers.choices[c.index()]),
         "fallback_text": model.fallback.map(|c| code(model.choice_name(c))),
-        "codes": plan.codes,
+        "codes": lowered.codes,
         "table": table,
-        "votes": plan.votes(),
-        "count": plan.model.trees.len(),
-        "most": most_votes(&plan),
+        "votes": lowered.votes(),
+        "count": lowered.model.trees.len(),
+        "most": lowered.most_votes(),
         "any_whole": any_whole,
         "any_whole_tested": features.iter().any(|f| f["tested"] == true && f["kind"] == "integer"),
-        "tree": tree::view(&plan, &identifiers),
-        "leaves": leaves::view(&plan, &identifiers),
-        "all_allowed": plan.leaves.iter().all(|l| l.ranking.iter().all(|r| r.allowed)),
+        "tree": tree::view(lowered, &identifiers),
+        "leaves": leaves::view(lowered, &identifiers),
+        "all_allowed": lowered.leaves.iter().all(|l| l.ranking.iter().all(|r| r.allowed)),
     });
     let origin = json!({
         "heuristic": code(&model.heuristic),
@@ -146,7 +166,7 @@ pub(super) fn view(model: &Model, out: &Path, runtime_path: Option<&Path>) -> Re
         "shared_memory": model.shared_memory,
         "promise": model.promise.as_ref().map(promise),
         "provenance": provenance(model),
-        "runtime_path": runtime_path.map(|path| relative(&out.join(&place), path)).transpose()?,
+        "runtime_path": runtime_path.map(|path| relative(&surroundings.out.join(&place), path)).transpose()?,
     });
     let context = |values| tera::Context::from_value(values).map_err(|e| CodegenError::template(&e));
     let mut all = context(values)?;
@@ -154,7 +174,7 @@ pub(super) fn view(model: &Model, out: &Path, runtime_path: Option<&Path>) -> Re
     if runtime_path.is_none() {
         left_out.push("src/runtime.rs");
     }
-    if derived_is_empty(&plan) {
+    if derived_is_empty(lowered) {
         left_out.push("src/features.rs");
     }
     Ok(View { place, context: all, left_out, file: None })
@@ -162,7 +182,7 @@ pub(super) fn view(model: &Model, out: &Path, runtime_path: Option<&Path>) -> Re
 
 /// Names may be as long as they like, and rustfmt would break the lines with them: it is told to
 /// pass over such files.
-pub(super) fn skip_long_files(files: &mut Files) {
+fn skip_long_files(files: &mut Files) {
     let code = |line: &&str| !line.trim_start().starts_with("//");
     // It breaks attributes a little earlier.
     let most = |line: &str| if line.trim_start().starts_with("#[") { WIDTH - 5 } else { WIDTH };
@@ -182,12 +202,13 @@ pub(super) fn skip_long_files(files: &mut Files) {
 }
 
 /// Neither a derived feature nor a precondition: nothing is computed.
-fn derived_is_empty(plan: &Plan<'_>) -> bool {
-    plan.model.precondition.is_none() && !plan.used[plan.model.features.base().len()..].contains(&true)
+fn derived_is_empty(lowered: &LoweredModel<'_>) -> bool {
+    lowered.model.precondition.is_none()
+        && !lowered.used[lowered.model.features.base().len()..].contains(&true)
 }
 
-fn feature(plan: &Plan<'_>, identifiers: &Identifiers, krate: &str, slot: usize) -> Json {
-    let feature: &Feature = &plan.model.features.base().features()[slot];
+fn feature(lowered: &LoweredModel<'_>, identifiers: &Identifiers, krate: &str, slot: usize) -> Json {
+    let feature: &Feature = &lowered.model.features.base().features()[slot];
     let name = &identifiers.features[slot];
     let mut doc = code(&feature.name);
     let text = |text: &Option<String>| text.as_deref().map(sentence).filter(|s| !s.is_empty());
@@ -203,18 +224,18 @@ fn feature(plan: &Plan<'_>, identifiers: &Identifiers, krate: &str, slot: usize)
         FeatureKind::Numerical => ("number", "f64"),
         FeatureKind::Categorical => ("category", identifiers.enums[slot].as_str()),
     };
-    let known = &plan.model.categories[slot];
-    let variants: Vec<Json> = plan.variants[slot]
+    let known = &lowered.model.categories[slot];
+    let variants: Vec<Json> = lowered.variants[slot]
         .iter()
         .zip(&identifiers.variants[slot])
         .map(|(text, identifier)| {
             let seen = known.binary_search_by(|k| k.as_str().cmp(text)).is_ok();
             json!({ "identifier": identifier, "text": code(text), "string": rust_string(text),
-                    "code": plan.code(text), "known": seen })
+                    "code": lowered.code(text), "known": seen })
         })
         .collect();
     let of = |text: &str| {
-        let i = plan.variants[slot].binary_search(&text).ok()?;
+        let i = lowered.variants[slot].binary_search(&text).ok()?;
         Some(&identifiers.variants[slot][i])
     };
     let example = match kind {
@@ -228,7 +249,7 @@ fn feature(plan: &Plan<'_>, identifiers: &Identifiers, krate: &str, slot: usize)
         "example": example,
         "slot": slot, "identifier": name, "name": feature.name, "string": rust_string(&feature.name),
         "text": code(&feature.name), "renamed": *name != feature.name, "doc": doc, "kind": kind, "type": ty,
-        "used": plan.used[slot], "tested": plan.tested[slot],
+        "used": lowered.used[slot], "tested": lowered.tested[slot],
         "all_known": variants.iter().all(|v| v["known"] == true),
         "any_known": variants.iter().any(|v| v["known"] == true),
         "yes": of("True"), "no": of("False"),
@@ -237,12 +258,12 @@ fn feature(plan: &Plan<'_>, identifiers: &Identifiers, krate: &str, slot: usize)
 }
 
 fn derived(printer: &mut expression::Printer<'_>) -> Vec<Json> {
-    let plan = printer.plan;
-    let base = plan.model.features.base().len();
+    let lowered = printer.lowered;
+    let base = lowered.model.features.base().len();
     let mut views = Vec::new();
-    for (i, (derived, typed)) in plan.model.features.derived().iter().enumerate() {
+    for (i, (derived, typed)) in lowered.model.features.derived().iter().enumerate() {
         let slot = base + i;
-        let used = plan.used[slot];
+        let used = lowered.used[slot];
         let helpers = printer.helpers.clone();
         let body = printer.body(typed.expr(), typed.ty());
         if !used {
@@ -256,11 +277,11 @@ fn derived(printer: &mut expression::Printer<'_>) -> Vec<Json> {
         let mut needs_row = false;
         typed.expr().for_each_feature(&mut |&s| needs_row |= s < base);
         let name = |s: &usize| printer.identifiers.features[*s].as_str();
-        let parameters: Vec<Json> = plan
+        let parameters: Vec<Json> = lowered
             .parameters(slot)
             .iter()
             .map(|s| {
-                let ty = match plan.derived_type(*s) {
+                let ty = match lowered.derived_type(*s) {
                     Some(Type::Bool) => "bool",
                     Some(Type::Category) => "u16",
                     _ => "f64",
@@ -271,7 +292,8 @@ fn derived(printer: &mut expression::Printer<'_>) -> Vec<Json> {
         let mut signature =
             vec![if needs_row { "row: &impl Row".to_owned() } else { "_row: &impl Row".to_owned() }];
         signature.extend(
-            plan.parameters(slot)
+            lowered
+                .parameters(slot)
                 .iter()
                 .zip(&parameters)
                 .map(|(s, p)| format!("{}: Option<{}>", name(s), p["type"].as_str().unwrap_or_default())),
@@ -279,11 +301,11 @@ fn derived(printer: &mut expression::Printer<'_>) -> Vec<Json> {
         let signature = signature.join(", ");
         let head = format!("pub(crate) fn {}({signature}) -> Option<{ty}> {{", name(&slot));
         views.push(json!({
-            "slot": slot, "identifier": name(&slot), "used": used, "tested": plan.tested[slot],
+            "slot": slot, "identifier": name(&slot), "used": used, "tested": lowered.tested[slot],
             "string": rust_string(&derived.name), "text": code(&derived.name),
             "expression": code(&derived.expression), "type": ty, "parameters": parameters,
             "signature": signature, "body": body,
-            "known": plan.model.categories[slot].iter().map(|c| plan.code(c)).collect::<Vec<_>>(),
+            "known": lowered.model.categories[slot].iter().map(|c| lowered.code(c)).collect::<Vec<_>>(),
             "first": views.iter().all(|v: &Json| v["used"] == false),
             "long": head.len() > WIDTH || body.len() + 4 > WIDTH,
         }));

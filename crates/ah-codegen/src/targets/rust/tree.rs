@@ -5,24 +5,24 @@ use ah_types::expr::Type;
 use serde_json::{Value as Json, json};
 
 use super::{Identifiers, WIDTH};
-use crate::lower::{Argument, Condition, Event, Form, Plan, Row};
+use crate::lower::{Argument, Condition, Event, Form, LoweredModel, Row};
 use crate::text::number;
 
-pub(super) fn view(plan: &Plan<'_>, identifiers: &Identifiers) -> Json {
-    match &plan.trees {
+pub(super) fn view(lowered: &LoweredModel<'_>, identifiers: &Identifiers) -> Json {
+    match &lowered.trees {
         Form::Branches(trees) => {
-            let trees: Vec<Json> = trees.iter().map(|tree| branches(plan, identifiers, tree)).collect();
+            let trees: Vec<Json> = trees.iter().map(|tree| branches(lowered, identifiers, tree)).collect();
             let any = |key: &str| trees.iter().any(|tree| tree[key] == true);
             json!({
                 "uses_number": any("uses_number"), "uses_needed": any("uses_needed"),
                 "uses_seen": any("uses_seen"), "trees": trees,
             })
         }
-        Form::Table { rows, roots } => table(plan, rows, roots),
+        Form::Table { rows, roots } => table(lowered, rows, roots),
     }
 }
 
-fn branches(plan: &Plan<'_>, identifiers: &Identifiers, events: &[(usize, Event<'_>)]) -> Json {
+fn branches(lowered: &LoweredModel<'_>, identifiers: &Identifiers, events: &[(usize, Event<'_>)]) -> Json {
     let mut lines = Vec::with_capacity(events.len());
     let mut long = false;
     for (level, event) in events {
@@ -34,18 +34,18 @@ fn branches(plan: &Plan<'_>, identifiers: &Identifiers, events: &[(usize, Event<
             }),
             Event::Need(slot, arguments) => {
                 let name = &identifiers.features[*slot];
-                let derived = plan.derived_type(*slot);
+                let derived = lowered.derived_type(*slot);
                 let value = match (derived, arguments) {
-                    (None, _) if plan.is_whole(*slot) => format!("row.{name}().float()"),
+                    (None, _) if lowered.is_whole(*slot) => format!("row.{name}().float()"),
                     (None, _) => format!("row.{name}()"),
                     (_, Some(arguments)) => call(identifiers, *slot, arguments),
                     _ => name.clone(),
                 };
                 json!({
                     "kind": "need", "name": name, "value": value, "slot": slot,
-                    "number": derived.is_none() && plan.variants[*slot].is_empty(),
-                    "category": derived.is_none() && !plan.variants[*slot].is_empty(),
-                    "seen": seen(plan, identifiers, *slot),
+                    "number": derived.is_none() && lowered.variants[*slot].is_empty(),
+                    "category": derived.is_none() && !lowered.variants[*slot].is_empty(),
+                    "seen": seen(lowered, identifiers, *slot),
                 })
             }
             Event::If(condition, chained) => {
@@ -53,15 +53,15 @@ fn branches(plan: &Plan<'_>, identifiers: &Identifiers, events: &[(usize, Event<
                     Condition::AtMost(slot, threshold) => {
                         format!("{} <= {}", identifiers.features[*slot], number(*threshold))
                     }
-                    Condition::Is(slot, category) if *slot < plan.variants.len() => {
+                    Condition::Is(slot, category) if *slot < lowered.variants.len() => {
                         format!(
                             "{} == {}",
                             identifiers.features[*slot],
-                            identifiers.variant(plan, *slot, category)
+                            identifiers.variant(lowered, *slot, category)
                         )
                     }
                     Condition::Is(slot, category) => {
-                        format!("{} == {}", identifiers.features[*slot], plan.code(category))
+                        format!("{} == {}", identifiers.features[*slot], lowered.code(category))
                     }
                     Condition::Holds(slot) => identifiers.features[*slot].clone(),
                 };
@@ -92,8 +92,8 @@ fn branches(plan: &Plan<'_>, identifiers: &Identifiers, events: &[(usize, Event<
         "uses_needed": needs(&|l| l["number"] == false),
         "uses_seen": needs(&|l| !l["seen"].is_null()),
         "uses_row": !lines.iter().all(|l| l["kind"] == "leaf"),
-        "prunes": plan.model.categories.iter().enumerate().any(|(slot, categories)| {
-            plan.derived_type(slot) == Some(Type::Bool) && categories.iter().any(|c| c != "True" && c != "False")
+        "prunes": lowered.model.categories.iter().enumerate().any(|(slot, categories)| {
+            lowered.derived_type(slot) == Some(Type::Bool) && categories.iter().any(|c| c != "True" && c != "False")
         }),
         "lines": lines,
         "long": long,
@@ -112,10 +112,10 @@ fn call(identifiers: &Identifiers, slot: usize, arguments: &[Argument]) -> Strin
 
 /// The condition for a derived category to be one that training saw; none where all are.
 /// Logged ones check themselves.
-fn seen(plan: &Plan<'_>, identifiers: &Identifiers, slot: usize) -> Option<String> {
+fn seen(lowered: &LoweredModel<'_>, identifiers: &Identifiers, slot: usize) -> Option<String> {
     let name = &identifiers.features[slot];
-    let categories = &plan.model.categories[slot];
-    match plan.derived_type(slot)? {
+    let categories = &lowered.model.categories[slot];
+    match lowered.derived_type(slot)? {
         Type::Number => None,
         Type::Bool => {
             let saw = |text: &str| categories.iter().any(|c| c == text);
@@ -127,13 +127,13 @@ fn seen(plan: &Plan<'_>, identifiers: &Identifiers, slot: usize) -> Option<Strin
             }
         }
         Type::Category => {
-            let codes: Vec<String> = categories.iter().map(|c| plan.code(c).to_string()).collect();
+            let codes: Vec<String> = categories.iter().map(|c| lowered.code(c).to_string()).collect();
             Some(format!("matches!({name}, {})", codes.join(" | ")))
         }
     }
 }
 
-fn table(plan: &Plan<'_>, rows: &[Row<'_>], roots: &[usize]) -> Json {
+fn table(lowered: &LoweredModel<'_>, rows: &[Row<'_>], roots: &[usize]) -> Json {
     let rows: Vec<Json> = rows
         .iter()
         .map(|row| match row {
@@ -142,7 +142,7 @@ fn table(plan: &Plan<'_>, rows: &[Row<'_>], roots: &[usize]) -> Json {
                 json!({ "kind": "at_most", "slot": slot, "threshold": number(*threshold), "right": right })
             }
             Row::Split(Test::Categorical { slot, category }, right) => {
-                json!({ "kind": "differs", "slot": slot, "code": plan.code(category), "right": right })
+                json!({ "kind": "differs", "slot": slot, "code": lowered.code(category), "right": right })
             }
         })
         .collect();
@@ -151,6 +151,6 @@ fn table(plan: &Plan<'_>, rows: &[Row<'_>], roots: &[usize]) -> Json {
         "rows": rows,
         "numbers": rows.iter().any(|r| r["kind"] == "at_most"),
         "categories": rows.iter().any(|r| r["kind"] == "differs"),
-        "yes": plan.code("True"), "no": plan.code("False"),
+        "yes": lowered.code("True"), "no": lowered.code("False"),
     })
 }

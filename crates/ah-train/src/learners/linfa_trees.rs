@@ -1,15 +1,21 @@
-//! `linfa`: classification of the winner with linfa-trees, and the guards that its version
-//! 0.8.1 needs. Each was measured and has a test in `tests/linfa_traps.rs`.
+//! `linfa`: classification of the winner with linfa-trees. It is the baseline for `soft`.
+//!
+//! linfa-trees 0.8.1 has traps; each was measured and has a test in `tests/linfa_traps.rs`.
 //!
 //! | trap | guard |
 //! | --- | --- |
-//! | it compares a row with the next row of the whole data set, not of the node, so it never tries some splits (up to 12 points of held-out accuracy on boolean and repeated integer columns) | linfa finds one split at a time, on the rows of that node alone |
-//! | values closer than 1e-5 never split; NaN and infinity overflow the stack without a depth limit | it sees codes 0, 1, 2, …, and the depth is always limited |
-//! | it fits with `<=` and predicts with `<` | only its split is taken; rows are routed by our tree |
-//! | sums and ties follow the order of a hash map, so fits differ between runs | of the splits that are as good as its choice up to rounding, the first by (column, code) is taken |
-//! | it prunes splits whose sides have the same class in front, by hash order where classes tie | the split that it found before pruning is taken |
-//! | leaves hold one class and no counts | leaves are made from the rows that reach them |
-//! | `min_weight_leaf` is a sum of weights, `min_weight_split` a count of rows | all weights are 1, where both are counts |
+//! | It compares a row with the next row of the whole data set instead of the node, so it never tries some splits. This costs up to 12 points of held-out accuracy on boolean and repeated integer columns. | It fits one split at a time, on the rows of that node alone. |
+//! | Sums and ties follow the order of a hash map, so fits differ between runs. | Of the splits that equal its split up to rounding, the first by (column, code) is taken. |
+//! | It prunes splits whose sides have the same most frequent class; ties of classes follow the hash map. | Its split before pruning is read. |
+//! | Values closer than 1e-5 never split. Without a depth limit, NaN and infinity overflow the stack. | It sees codes 0, 1, 2, …, and the depth is always limited. |
+//! | It fits with `<=` but predicts with `<`. | Only its split is read; our tree routes the rows. |
+//! | Leaves hold one class and no counts. | Leaves are made from the rows that reach them. |
+//! | `min_weight_leaf` is a sum of weights, `min_weight_split` a number of rows. | All weights are 1. |
+//!
+//! The first two traps rule out one fit of the whole tree: it would be worse, and could differ in every
+//! run. So linfa-trees fits a stump at each node, and of each stump only the impurity is used: the
+//! scan that breaks the ties finds the split again. That scan could find the best split alone;
+//! linfa-trees stays because its choice is the baseline.
 
 use linfa::dataset::DatasetBase;
 use linfa::traits::Fit;
@@ -17,7 +23,6 @@ use linfa_trees::{DecisionTree, SplitQuality};
 use ndarray::{Array1, Array2};
 use serde::Serialize;
 
-use super::Dataset;
 use crate::data::{Rows, Targets};
 use crate::error::TrainError;
 use crate::policy::Criterion;
@@ -26,25 +31,25 @@ use crate::tree::GrownTree;
 /// The parameters of the learner.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinfaTrees {
-    /// How a split is judged.
+    /// The impurity that a split lowers.
     pub criterion: Criterion,
-    /// Splits on a path, at most.
+    /// Most splits on a path.
     pub max_depth: usize,
-    /// Inputs in a leaf, at least.
+    /// Fewest inputs in a leaf.
     pub min_samples_leaf: usize,
 }
 
-/// Impurities are sums of single-precision squares in any order: so far apart they may be equal.
+/// linfa-trees sums squares in single precision and in any order: impurities this close may be equal.
 const ROUNDING: f64 = 1e-6;
 
-/// Splits must lower the impurity by this much. It is linfa's own default, but judged by us:
-/// in linfa, rounding decides about a split that gains nothing.
+/// A split must lower the impurity by this much. It is linfa's default, but checked here: in linfa,
+/// rounding decides whether a split without gain is taken.
 const MIN_IMPURITY_DECREASE: f64 = 1e-5;
 
 impl<'a> Fit<Rows<'a>, &'a Targets, TrainError> for LinfaTrees {
     type Object = GrownTree;
 
-    fn fit(&self, dataset: &Dataset<'a>) -> Result<GrownTree, TrainError> {
+    fn fit(&self, dataset: &DatasetBase<Rows<'a>, &'a Targets>) -> Result<GrownTree, TrainError> {
         let (rows, targets) = (dataset.records(), *dataset.targets());
         let columns = rows.columns.all();
         let mut tree = GrownTree::leaf();
@@ -74,7 +79,7 @@ impl<'a> Fit<Rows<'a>, &'a Targets, TrainError> for LinfaTrees {
 }
 
 impl LinfaTrees {
-    /// Asks linfa for the best split of these rows; `None` where it finds none.
+    /// Returns the impurity of linfa's split of these rows, if it finds one.
     fn impurity_of_best_split(&self, rows: &Rows<'_>, classes: &[usize]) -> Result<Option<f64>, TrainError> {
         let columns = rows.columns.all();
         let codes = Array2::from_shape_fn((rows.inputs.len(), columns.len()), |(row, column)| {
@@ -91,7 +96,7 @@ impl LinfaTrees {
             .min_weight_leaf(self.min_samples_leaf as f32)
             .min_impurity_decrease(f64::EPSILON)
             .fit(&dataset)?;
-        // Pruning makes the stump a leaf where both sides have one class in front, and keeps the split.
+        // A pruned stump is a leaf but still holds its split.
         let (column, value, decrease) = stump.root_node().split();
         if decrease <= 0.0 {
             return Ok(None);
@@ -108,8 +113,8 @@ impl LinfaTrees {
         Ok((decrease >= MIN_IMPURITY_DECREASE).then_some(impurity))
     }
 
-    /// The first split, by (column, code), whose impurity is this one up to rounding:
-    /// (column, neighbouring codes).
+    /// Returns the column and the neighbouring codes of the first split, by (column, code), that has
+    /// this impurity up to rounding.
     fn first_split_within(
         &self,
         rows: &Rows<'_>,
@@ -134,7 +139,7 @@ impl LinfaTrees {
         None
     }
 
-    /// The mean impurity of two sides, weighted by their rows.
+    /// Returns the mean impurity of two sides, weighted by their rows.
     fn impurity(&self, left: &Counts, right: &Counts) -> f64 {
         let side = |counts: &Counts| {
             if counts.total == 0 {
@@ -151,7 +156,7 @@ impl LinfaTrees {
     }
 }
 
-/// Rows by class.
+/// Numbers of rows by class.
 #[derive(Default)]
 struct Counts {
     by_class: Vec<i64>,
@@ -160,7 +165,7 @@ struct Counts {
 
 impl Counts {
     fn add(&mut self, class: usize, rows: i64) {
-        // Rows without a winner are one more class, at the end.
+        // Rows without a winner (`usize::MAX`) are the class 0.
         let class = class.wrapping_add(1);
         if self.by_class.len() <= class {
             self.by_class.resize(class + 1, 0);

@@ -1,49 +1,50 @@
-//! Growing: large nodes are split by histograms, one bin for each code; what lies below, where the
-//! rows of a node fit into the processor's cache, is a [`subtree`](super::subtree) each.
+//! Growth of the whole tree. Large nodes are split by histograms with one bin for each code. Nodes
+//! whose rows fit into the processor's cache are left to `grow_subtree`.
 
 use rayon::prelude::*;
 
-use super::Soft;
+use super::fit_data::FitData;
+use super::grow_subtree;
 use super::histogram::Histograms;
-use super::subtree::{self, Fit, MAX_ROWS};
-use crate::data::{Rows, Targets};
+use super::parameters::Soft;
+use super::subtree::MAX_ROWS;
+use crate::data::{Column, Rows, Targets};
 use crate::tree::GrownTree;
 
-/// Nodes of at most so many rows are left to [`subtree`](super::subtree): with 22 choices their
-/// lanes are 200 kB.
+/// Most rows of a small node. With 22 choices their lanes are 200 kB.
 const SUBTREE_ROWS: usize = 2048;
 
-/// A node whose split is sought.
+/// A node that may be split.
 struct Node {
     id: u32,
     rows: std::ops::Range<usize>,
     depth: usize,
-    /// Where it is large.
+    /// `None` for a small node.
     histograms: Option<Histograms>,
 }
 
+/// Grows a tree.
 pub(super) fn grow(soft: &Soft, rows: &Rows<'_>, targets: &Targets) -> GrownTree {
-    let columns = rows.columns.all();
-    // A histogram of more bins than rows says nothing.
-    let levels = columns.iter().map(crate::data::Column::levels).max().unwrap_or(0);
+    // With more bins than rows, a histogram costs more than the rows themselves.
+    let levels = rows.columns.all().iter().map(Column::levels).max().unwrap_or(0);
     grow_with(soft, rows, targets, SUBTREE_ROWS.max(levels).min(MAX_ROWS))
 }
 
-/// [`grow`] with histograms for nodes of more than `subtree_rows` rows.
+/// Grows a tree, with histograms for nodes of more than `subtree_rows` rows.
 fn grow_with(soft: &Soft, rows: &Rows<'_>, targets: &Targets, subtree_rows: usize) -> GrownTree {
-    let fit = Fit::new(soft, rows, targets);
+    let fit = FitData::new(soft, rows, targets);
     let mut tree = GrownTree::leaf();
     let mut members: Vec<u32> = (0..rows.inputs.len() as u32).collect();
-    let small = |rows: &[u32]| rows.len() <= subtree_rows;
-    let histograms = (!small(&members)).then(|| Histograms::new(&fit, &members));
+    let is_small = |rows: &[u32]| rows.len() <= subtree_rows;
+    let histograms = (!is_small(&members)).then(|| Histograms::new(&fit, &members));
     let mut todo = vec![Node { id: 0, rows: 0..members.len(), depth: 0, histograms }];
-    let mut subtrees = Vec::new();
+    let mut small_nodes = Vec::new();
     while let Some(node) = todo.pop() {
         let Some(mut histograms) = node.histograms else {
-            subtrees.push((node.id, node.depth, node.rows));
+            small_nodes.push((node.id, node.depth, node.rows));
             continue;
         };
-        if fit.ends(node.depth, node.rows.len()) {
+        if soft.must_be_leaf(node.depth, node.rows.len()) {
             continue;
         }
         let rows = &mut members[node.rows.clone()];
@@ -52,66 +53,58 @@ fn grow_with(soft: &Soft, rows: &Rows<'_>, targets: &Targets, subtree_rows: usiz
         let (limit, test) = fit.columns[column].test(best.codes.0, best.codes.1);
         let middle = partition(rows, |row| fit.codes(row)[column] <= limit);
         let (left, right) = rows.split_at(middle);
-        // The smaller child's are counted, the larger's are what remains.
-        let (less, more) = if left.len() <= right.len() { (left, right) } else { (right, left) };
-        let (mut of_less, mut of_more) = (None, None);
-        if !small(more) {
-            let counted = Histograms::new(&fit, less);
+        // Only the smaller child is counted.
+        let left_is_smaller = left.len() <= right.len();
+        let (smaller, larger) = if left_is_smaller { (left, right) } else { (right, left) };
+        let (mut of_smaller, mut of_larger) = (None, None);
+        if !is_small(larger) {
+            let counted = Histograms::new(&fit, smaller);
             histograms.subtract(&counted);
-            of_more = Some(histograms);
-            of_less = (!small(less)).then_some(counted);
+            of_larger = Some(histograms);
+            of_smaller = (!is_small(smaller)).then_some(counted);
         }
         let (of_left, of_right) =
-            if left.len() <= right.len() { (of_less, of_more) } else { (of_more, of_less) };
+            if left_is_smaller { (of_smaller, of_larger) } else { (of_larger, of_smaller) };
         let (left, right) = tree.split(node.id, best.column, limit, test);
         let middle = node.rows.start + middle;
         let depth = node.depth + 1;
         todo.push(Node { id: right, rows: middle..node.rows.end, depth, histograms: of_right });
         todo.push(Node { id: left, rows: node.rows.start..middle, depth, histograms: of_left });
     }
-    let grown: Vec<(u32, GrownTree)> = subtrees
+    let subtrees: Vec<(u32, GrownTree)> = small_nodes
         .into_par_iter()
         .map(|(id, depth, rows)| {
             let mut subtree = GrownTree::leaf();
-            subtree::grow(&fit, &mut subtree, 0, depth, &members[rows]);
+            grow_subtree::grow(&fit, &mut subtree, 0, depth, &members[rows]);
             (id, subtree)
         })
         .collect();
-    for (id, subtree) in grown {
+    for (id, subtree) in subtrees {
         tree.graft(id, subtree);
     }
-    // In preorder, however it came about.
+    // Nodes in preorder, whatever the order of growth.
     tree.rebuilt(|_| true)
 }
 
-/// Moves the rows that go left to the front; both sides keep their order. Returns their number.
+/// Moves the rows that go left to the front and returns their number. Both sides keep their order.
 fn partition(rows: &mut [u32], goes_left: impl Fn(u32) -> bool) -> usize {
-    let mut right = Vec::with_capacity(rows.len());
-    let mut left = 0;
-    for i in 0..rows.len() {
-        let row = rows[i];
-        if goes_left(row) {
-            rows[left] = row;
-            left += 1;
-        } else {
-            right.push(row);
-        }
-    }
-    rows[left..].copy_from_slice(&right);
-    left
+    let (left, right): (Vec<u32>, Vec<u32>) = rows.iter().partition(|&&row| goes_left(row));
+    rows[..left.len()].copy_from_slice(&left);
+    rows[left.len()..].copy_from_slice(&right);
+    left.len()
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::Preset;
+    use super::super::parameters::Preset;
     use super::super::samples::{Row, Samples};
     use super::*;
-    use crate::data::columns::{Column, Columns};
+    use crate::data::Columns;
 
-    /// The gain of sending these rows left and those right, by the definition and in floats, in the
-    /// scale of the node of these rows.
+    /// Returns the gain of a split into these rows, in the scale of the node with the rows `scale`:
+    /// by the definition, in floats.
     fn gain(soft: &Soft, samples: &Samples, left: &[u32], right: &[u32], scale: &[u32]) -> f64 {
         let all: Vec<u32> = [left, right].concat();
         let sums = |rows: &[u32]| {
@@ -121,7 +114,7 @@ mod tests {
             for &row in rows {
                 let count = f64::from(samples.facts(row).count);
                 n += count;
-                costs.iter_mut().for_each(|c| *c += f64::from(samples.facts(row).common));
+                costs.iter_mut().for_each(|c| *c += f64::from(samples.facts(row).base_cost));
                 let entries = match samples.row(row) {
                     Row::Sparse(entries) => entries.to_vec(),
                     Row::Dense(lanes) => (0..).zip(lanes.as_flattened().iter().copied()).collect(),
@@ -145,7 +138,7 @@ mod tests {
         variance + soft.alpha * (all.2 - left.2 - right.2) / scale.2.max(1.0)
     }
 
-    /// All splits of a node's rows by this column: the limit and the two sides.
+    /// Returns all splits of a node's rows by this column: the limit and the two sides.
     fn splits(soft: &Soft, column: &Column, rows: &[u32]) -> Vec<(u16, Vec<u32>, Vec<u32>)> {
         let split = |limit: u16| {
             let (left, right): (Vec<u32>, Vec<u32>) =
@@ -156,16 +149,16 @@ mod tests {
         all.filter(|(_, left, right)| left.len().min(right.len()) >= soft.min_samples_leaf.max(1)).collect()
     }
 
-    /// The greatest gain of a node's rows in the scale of these, by trying everything.
+    /// Returns the greatest gain of a node's rows in the scale of other rows, by trying everything.
     fn best_gain(soft: &Soft, samples: &Samples, columns: &[&Column], rows: &[u32], scale: &[u32]) -> f64 {
         let splits = columns.iter().flat_map(|column| splits(soft, column, rows));
         let gains = splits.map(|(_, left, right)| gain(soft, samples, &left, &right, scale));
         gains.fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// What a node that looks ahead must gain with its children at least: the most that the best
-    /// split of a column does (of equally good ones of a column the one that does the least, as any
-    /// may be taken).
+    /// Returns the least gain, children included, that a node with look-ahead must reach: the
+    /// greatest over the columns of what the column's best split gains. Of a column's equally good
+    /// splits any may be taken, so the one that gains least counts.
     fn best_ahead(soft: &Soft, samples: &Samples, columns: &[&Column], rows: &[u32]) -> f64 {
         let of_column = |column: &&Column| {
             let splits = splits(soft, column, rows);
@@ -179,7 +172,7 @@ mod tests {
         columns.iter().filter_map(of_column).fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// What the best splits of two children add.
+    /// Returns the gain of the best splits of two children.
     fn ahead(
         soft: &Soft,
         samples: &Samples,
@@ -191,8 +184,8 @@ mod tests {
         soft.gamma * sides.map(best).iter().sum::<f64>()
     }
 
-    /// Every split gains the most that a split of its node can gain (of those that look ahead: with
-    /// their children), and no leaf could be split.
+    /// Checks that every split gains the most possible in its node (with look-ahead: together with
+    /// its children), and that no leaf can be split.
     fn check(soft: &Soft, columns: &Columns, targets: &Targets, subtree_rows: usize) {
         let inputs: Vec<u32> = (0..columns.rows() as u32).collect();
         let tree = grow_with(soft, &Rows { columns, inputs: &inputs }, targets, subtree_rows);
@@ -212,8 +205,8 @@ mod tests {
             let (left, right): (Vec<u32>, Vec<u32>) =
                 rows.iter().partition(|&&r| codes[r as usize] <= split.limit);
             let gained = gain(soft, &samples, &left, &right, &rows);
-            if soft.looks(node.depth as usize) && rows.len() <= subtree_rows {
-                // Children are split by the columns of the candidates.
+            if soft.looks_ahead(node.depth as usize) && rows.len() <= subtree_rows {
+                // Only the candidates' columns split the children.
                 let candidate =
                     |c: &&&Column| best_gain(soft, &samples, &[**c], &rows, &rows) >= soft.min_gain;
                 let candidates: Vec<&Column> = all.iter().filter(candidate).copied().collect();
@@ -240,12 +233,12 @@ mod tests {
         (presets, 1_usize..4, 1_usize..7).prop_map(|(p, leaf, depth)| Soft::preset(p, depth, leaf))
     }
 
-    /// The measured (choice, log slowdown) of an input, and how much it counts.
+    /// The measured (choice, log slowdown) of an input, and its weight.
     type Cells = (Vec<(u32, f64)>, u32);
 
-    /// Features with ties, and for each input some of the choices with their log slowdowns.
+    /// Draws features with ties, and for each input the log slowdowns of some choices.
     fn data() -> impl Strategy<Value = (Vec<Vec<f64>>, usize, Vec<Cells>)> {
-        // Rows are held in two ways, by whether nearly every choice is measured.
+        // 0.999: nearly every choice is measured, so rows are dense.
         let measured = prop::sample::select(vec![0.7, 0.999]);
         (2_usize..60, 1_usize..20, measured).prop_flat_map(|(rows, choices, measured)| {
             let column = (1_u32..40)
@@ -272,7 +265,7 @@ mod tests {
         }
 
         #[test]
-        fn so_do_those_of_histograms(soft in soft(), (values, choices, inputs) in data()) {
+        fn splits_by_histograms_gain_the_most(soft in soft(), (values, choices, inputs) in data()) {
             let columns = Columns::from_numbers(&values, 512);
             let targets = Targets::from_cells(choices, &inputs);
             check(&soft, &columns, &targets, 7);

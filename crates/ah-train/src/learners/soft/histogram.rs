@@ -1,38 +1,39 @@
-//! Splitting large nodes: for each column the sums of the rows of each code. They are counted for
-//! the smaller child of a split and subtracted for the larger, so a level costs at most half its
-//! rows × columns.
+//! The best split of a large node. Each column has a histogram: the sums of the rows of each code.
+//! Histograms are counted for the smaller child of a split and subtracted for the larger, so a
+//! level costs at most half its rows × columns.
 
 use rayon::prelude::*;
 
+use super::fit_data::FitData;
 use super::gain::{Candidate, RowSums, Scales, Totals};
-use super::lanes::{Block, Lanes, Many, Run, Sums, add};
+use super::lanes::{Block, Lanes, Run, SliceSums, Sums, add};
 use super::samples::{Layout, Row};
-use super::subtree::Fit;
+use crate::data::Column;
 
-/// Rows that are counted for one column after the other: their sums' entries stay in the cache.
+/// Rows counted for one column after the other: the entries of their codes stay in the cache.
 const CHUNK: usize = 256;
-/// Columns that are counted at the same time: a sum of few bins would wait for its own last value.
+/// Columns counted at the same time: in a column of few bins, a sum would wait for its own last value.
 const TOGETHER: usize = 4;
-/// Below this many rows × columns one thread is faster.
+/// Below this number of rows × columns one thread is faster.
 const PARALLEL: usize = 50_000;
 
 /// The sums of one column's codes.
 struct Histogram {
-    /// By code: blocks of targets, then of the costs' differences from what is common.
+    /// By code: blocks of targets, then blocks of the costs' differences from the base cost.
     lanes: Vec<Block>,
     bins: Vec<Bin>,
 }
 
-/// What a bin holds beside its lanes.
+/// What a code has beside its lanes.
 #[derive(Clone, Copy, Default)]
 struct Bin {
     rows: u32,
-    /// 0 where every row counts once.
+    /// Sum of weights; 0 if every row has the weight 1.
     count: u32,
-    common: i32,
+    base_cost: i32,
 }
 
-/// The sums of all columns of a node.
+/// The histograms of all columns in a node.
 pub(super) struct Histograms {
     columns: Vec<Histogram>,
     layout: Layout,
@@ -40,16 +41,16 @@ pub(super) struct Histograms {
 
 impl Histograms {
     /// Counts these rows.
-    pub(super) fn new(fit: &Fit<'_>, rows: &[u32]) -> Self {
+    pub(super) fn new(fit: &FitData<'_>, rows: &[u32]) -> Self {
         let layout = fit.samples.layout;
-        let empty = |column: &crate::data::Column| Histogram {
+        let empty = |column: &Column| Histogram {
             lanes: vec![[0; 8]; column.levels() * layout.blocks()],
             bins: vec![Bin::default(); column.levels()],
         };
         let mut columns: Vec<Histogram> = fit.columns.iter().map(empty).collect();
-        let group = group(rows.len(), columns.len());
-        let count = |(at, group_of): (usize, &mut [Histogram])| {
-            fit.processor.run(Counting { fit, rows, first: at * group, histograms: group_of });
+        let group = columns_per_thread(rows.len(), columns.len());
+        let count = |(at, histograms): (usize, &mut [Histogram])| {
+            fit.processor.run(RowCounter { fit, rows, first: at * group, histograms });
         };
         if group < columns.len() {
             columns.par_chunks_mut(group).enumerate().for_each(count);
@@ -59,7 +60,7 @@ impl Histograms {
         Self { columns, layout }
     }
 
-    /// Takes another node's rows out.
+    /// Subtracts the rows of another node.
     pub(super) fn subtract(&mut self, other: &Self) {
         let subtract = |(all, part): (&mut Histogram, &Histogram)| {
             for (all, part) in all.lanes.as_flattened_mut().iter_mut().zip(part.lanes.as_flattened()) {
@@ -68,71 +69,55 @@ impl Histograms {
             for (all, part) in all.bins.iter_mut().zip(&part.bins) {
                 all.rows -= part.rows;
                 all.count -= part.count;
-                all.common -= part.common;
+                all.base_cost -= part.base_cost;
             }
         };
         self.columns.par_iter_mut().zip(&other.columns).for_each(subtract);
     }
 
-    /// The best split of the node that these are of, where one gains enough.
-    pub(super) fn best_split(&mut self, fit: &Fit<'_>, rows: &[u32]) -> Option<Candidate> {
+    /// Returns the best split of the node that holds these rows, if one gains enough.
+    pub(super) fn best_split(&self, fit: &FitData<'_>, rows: &[u32]) -> Option<Candidate> {
         let totals = self.totals(fit, rows)?;
         if totals.is_pure() {
             return None;
         }
         let scales = totals.scales(fit.soft.alpha, fit.samples.one);
         let scan = |(column, histogram): (usize, &Histogram)| {
-            fit.processor.run(Scan {
-                histogram,
-                fit,
-                totals: &totals,
-                scales: &scales,
-                layout: self.layout,
-                column,
-            })
+            let (totals, scales) = (&totals, &scales);
+            fit.processor.run(HistogramScan { fit, histogram, totals, scales, layout: self.layout, column })
         };
         let found: Vec<Option<Candidate>> = self.columns.par_iter().enumerate().map(scan).collect();
-        // Of equal gains the first column's.
+        // Of equal gains the first column's split is taken.
         found.into_iter().flatten().reduce(|a, b| if b.gain > a.gain { b } else { a })
     }
 
-    fn totals(&self, fit: &Fit<'_>, rows: &[u32]) -> Option<Totals> {
+    fn totals(&self, fit: &FitData<'_>, rows: &[u32]) -> Option<Totals> {
         let first = self.columns.first()?;
         let blocks = self.layout.blocks();
         let mut lanes = vec![[0; 8]; blocks];
-        let mut common = 0;
-        for (bin, of_bin) in first.bins.iter().zip(first.lanes.chunks_exact(blocks.max(1))) {
-            add(&mut lanes, of_bin);
-            common += bin.common;
+        let mut base_cost = 0;
+        for (bin, lanes_of_bin) in first.bins.iter().zip(first.lanes.chunks_exact(blocks.max(1))) {
+            add(&mut lanes, lanes_of_bin);
+            base_cost += bin.base_cost;
         }
-        whole(self.layout, &mut lanes, common);
-        let (samples, mut sums) = (&fit.samples, RowSums::default());
+        self.layout.complete_costs(&mut lanes, base_cost);
+        let mut sums = RowSums::default();
         for &row in rows {
-            sums.add(samples, row);
+            sums.add(&fit.samples, row);
         }
-        Some(Totals::new(lanes, self.layout.targets(), sums))
+        Some(Totals::new(lanes, self.layout.target_blocks(), sums))
     }
 }
 
-/// Makes differences from what is common costs, and copies of the first of what fills the last block up.
-#[inline(always)]
-fn whole(layout: Layout, lanes: &mut [Block], common: i32) {
-    let costs = lanes[layout.targets()..].as_flattened_mut();
-    costs.iter_mut().for_each(|c| *c += common);
-    if let Some(&copied) = costs.first() {
-        costs[layout.costs..].fill(copied);
-    }
-}
-
-/// Counting rows for some columns, of which `first` is the first.
-struct Counting<'a> {
-    fit: &'a Fit<'a>,
+/// Counts rows in the histograms of some columns, from the column `first` on.
+struct RowCounter<'a> {
+    fit: &'a FitData<'a>,
     rows: &'a [u32],
     first: usize,
     histograms: &'a mut [Histogram],
 }
 
-impl Run for Counting<'_> {
+impl Run for RowCounter<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -150,7 +135,7 @@ impl Run for Counting<'_> {
                         let bin = &mut histogram.bins[code];
                         bin.rows += 1;
                         bin.count += count;
-                        bin.common += facts.common;
+                        bin.base_cost += facts.base_cost;
                         let sums = &mut histogram.lanes[code * blocks..][..blocks];
                         match lanes {
                             Row::Dense(lanes) => add(sums, lanes),
@@ -166,17 +151,17 @@ impl Run for Counting<'_> {
     }
 }
 
-/// The best split of one column.
-struct Scan<'a> {
+/// The search for the best split of one column in its histogram.
+struct HistogramScan<'a> {
+    fit: &'a FitData<'a>,
     histogram: &'a Histogram,
-    fit: &'a Fit<'a>,
     totals: &'a Totals,
     scales: &'a Scales,
     layout: Layout,
     column: usize,
 }
 
-impl Run for Scan<'_> {
+impl Run for HistogramScan<'_> {
     type Output = Option<Candidate>;
 
     #[inline(always)]
@@ -187,8 +172,8 @@ impl Run for Scan<'_> {
         let least = self.fit.soft.min_samples_leaf.max(1) as u32;
         let above = self.fit.soft.min_gain.next_down();
         let mut best = Candidate { gain: above, column: self.column as u32, codes: (0, 0) };
-        let (mut left, mut of_bin) = (vec![[0; 8]; blocks], vec![[0; 8]; blocks]);
-        let mut left = Many(&mut left, self.layout.targets());
+        let (mut left, mut completed) = (vec![[0; 8]; blocks], vec![[0; 8]; blocks]);
+        let mut left = SliceSums(&mut left, self.layout.target_blocks());
         let (mut rows, mut count) = (0, 0_u64);
         let (mut last, mut promising): (Option<u16>, _) = (None, judge.wait(above, 0.0));
         let bins = self.histogram.bins.iter().zip(self.histogram.lanes.chunks_exact(blocks.max(1)));
@@ -198,15 +183,15 @@ impl Run for Scan<'_> {
                 && all - rows >= least
                 && count >= promising
             {
-                let (gain, wait) = judge.above(best.gain, &left, count);
+                let (gain, wait) = judge.gain_above(best.gain, &left, count);
                 promising = count + wait;
                 if let Some(gain) = gain {
                     best = Candidate { gain, codes: (last, code), ..best };
                 }
             }
-            of_bin.copy_from_slice(lanes);
-            whole(self.layout, &mut of_bin, bin.common);
-            left.add(&of_bin);
+            completed.copy_from_slice(lanes);
+            self.layout.complete_costs(&mut completed, bin.base_cost);
+            left.add(&completed);
             rows += bin.rows;
             count += u64::from(if unweighted { bin.rows } else { bin.count });
             last = Some(code);
@@ -215,11 +200,11 @@ impl Run for Scan<'_> {
     }
 }
 
-/// How many columns a thread takes at a time. Rows are read once for each group, so a thread alone
-/// takes all.
-fn group(rows: usize, columns: usize) -> usize {
-    let alone = rayon::current_num_threads() == 1 || rows * columns < PARALLEL;
-    if alone {
+/// Returns the number of columns that a thread counts at a time. Rows are read once for each group,
+/// so a single thread counts all columns together.
+fn columns_per_thread(rows: usize, columns: usize) -> usize {
+    let single = rayon::current_num_threads() == 1 || rows * columns < PARALLEL;
+    if single {
         columns.max(1)
     } else {
         columns.div_ceil(rayon::current_num_threads()).next_multiple_of(TOGETHER)

@@ -1,32 +1,35 @@
-//! Eight numbers at a time. Blocks go by value, which the compiler makes vectors of, but for the
-//! mix of 32 and 64 bits in [`Lanes::add_squares`]: there it needs telling, which halves its time.
+//! Arithmetic on eight numbers at a time.
 //!
-//! All ways do the same operations in the same order, so results are the same on all processors.
+//! Blocks are passed by value: the compiler turns such code into vector instructions. Only the mix
+//! of 32-bit and 64-bit lanes in [`Lanes::add_squares`] needs intrinsics; they halve its time.
+//!
+//! Every implementation does the same operations in the same order, so all processors give the
+//! same results.
 
 #[cfg(target_arch = "x86_64")]
 use pulp::Simd;
 
-/// Eight lanes of whole numbers: a vector of 256 bits.
+/// Eight whole numbers: a vector of 256 bits.
 pub(super) type Block = [i32; 8];
-/// The same lanes in double precision, where their squares are exact enough.
-pub(super) type Wide = [f64; 8];
+/// The same lanes in double precision, where sums of their squares are exact enough.
+pub(super) type WideBlock = [f64; 8];
 
-/// What the processor has.
+/// The instructions that a processor offers.
 pub(super) trait Lanes: Copy {
-    /// Adds `left²` and `(all - left)²` to these sums.
-    fn add_squares(self, sums: [Wide; 2], left: Block, all: Wide) -> [Wide; 2];
+    /// Adds `left²` and `(all - left)²` to the two sums.
+    fn add_squares(self, sums: [WideBlock; 2], left: Block, all: WideBlock) -> [WideBlock; 2];
 }
 
-/// Every processor.
+/// The instructions that every processor has.
 #[derive(Clone, Copy)]
 pub(super) struct Portable;
 
 impl Lanes for Portable {
     #[inline(always)]
-    fn add_squares(self, sums: [Wide; 2], left: Block, all: Wide) -> [Wide; 2] {
+    fn add_squares(self, sums: [WideBlock; 2], left: Block, all: WideBlock) -> [WideBlock; 2] {
         let left = left.map(f64::from);
-        let right = zipped(all, left, |all, left| all - left);
-        let plus = |sum: Wide, x: Wide| zipped(sum, zipped(x, x, |a, b| a * b), |a, b| a + b);
+        let right = zip_map(all, left, |all, left| all - left);
+        let plus = |sum: WideBlock, x: WideBlock| zip_map(sum, zip_map(x, x, |a, b| a * b), |a, b| a + b);
         [plus(sums[0], left), plus(sums[1], right)]
     }
 }
@@ -34,7 +37,7 @@ impl Lanes for Portable {
 #[cfg(target_arch = "x86_64")]
 impl Lanes for pulp::x86::V3 {
     #[inline(always)]
-    fn add_squares(self, sums: [Wide; 2], left: Block, all: Wide) -> [Wide; 2] {
+    fn add_squares(self, sums: [WideBlock; 2], left: Block, all: WideBlock) -> [WideBlock; 2] {
         type Halves = [pulp::f64x4; 2];
         let (all, left): (Halves, [pulp::i32x4; 2]) = (pulp::cast(all), pulp::cast(left));
         let mut sums: [Halves; 2] = sums.map(pulp::cast);
@@ -48,13 +51,14 @@ impl Lanes for pulp::x86::V3 {
     }
 }
 
-/// Something to be compiled for what the processor has. Its functions must be inlined.
+/// A computation that is compiled once for each set of instructions. All functions that it calls
+/// in its loops must be inlined.
 pub(super) trait Run {
     type Output;
     fn run<L: Lanes>(self, lanes: L) -> Self::Output;
 }
 
-/// What this processor has.
+/// The instructions of the processor at hand.
 #[derive(Clone, Copy)]
 pub(super) enum Processor {
     Portable,
@@ -71,7 +75,7 @@ impl Processor {
         Self::Portable
     }
 
-    /// Runs this, compiled for it.
+    /// Runs the computation with this processor's instructions.
     #[inline]
     pub(super) fn run<R: Run>(self, run: R) -> R::Output {
         match self {
@@ -85,28 +89,24 @@ impl Processor {
     }
 }
 
-/// Sums of targets and of costs.
+/// Sums of rows: blocks of targets, then blocks of costs.
 pub(super) trait Sums {
     fn add(&mut self, row: &[Block]);
     fn targets(&self) -> &[Block];
     fn costs(&self) -> &[Block];
 }
 
-/// As many blocks as are known when compiling: they stay in registers.
-pub(super) struct Few<const T: usize, const C: usize>(pub [Block; T], pub [Block; C]);
+/// Sums whose numbers of blocks are known at compile time: they stay in registers.
+pub(super) struct FixedSums<const T: usize, const C: usize>(pub [Block; T], pub [Block; C]);
 
-impl<const T: usize, const C: usize> Sums for Few<T, C> {
+impl<const T: usize, const C: usize> Sums for FixedSums<T, C> {
     #[inline(always)]
     fn add(&mut self, row: &[Block]) {
         let (Some((targets, costs)), true) = (row.split_first_chunk::<T>(), row.len() == T + C) else {
             unreachable!("a row has {T} + {C} blocks");
         };
-        for (sum, block) in self.0.iter_mut().zip(targets) {
-            *sum = zipped(*sum, *block, i32::wrapping_add);
-        }
-        for (sum, block) in self.1.iter_mut().zip(costs) {
-            *sum = zipped(*sum, *block, i32::wrapping_add);
-        }
+        add(&mut self.0, targets);
+        add(&mut self.1, costs);
     }
 
     #[inline(always)]
@@ -120,10 +120,10 @@ impl<const T: usize, const C: usize> Sums for Few<T, C> {
     }
 }
 
-/// Any number of blocks, of which the first so many are targets.
-pub(super) struct Many<'a>(pub &'a mut [Block], pub usize);
+/// Sums of any number of blocks. The second field is the number of blocks of targets.
+pub(super) struct SliceSums<'a>(pub &'a mut [Block], pub usize);
 
-impl Sums for Many<'_> {
+impl Sums for SliceSums<'_> {
     #[inline(always)]
     fn add(&mut self, row: &[Block]) {
         add(self.0, row);
@@ -140,8 +140,9 @@ impl Sums for Many<'_> {
     }
 }
 
+/// Applies `f` lane by lane.
 #[inline(always)]
-pub(super) fn zipped<T: Copy>(a: [T; 8], b: [T; 8], f: impl Fn(T, T) -> T) -> [T; 8] {
+pub(super) fn zip_map<T: Copy>(a: [T; 8], b: [T; 8], f: impl Fn(T, T) -> T) -> [T; 8] {
     [
         f(a[0], b[0]),
         f(a[1], b[1]),
@@ -154,17 +155,17 @@ pub(super) fn zipped<T: Copy>(a: [T; 8], b: [T; 8], f: impl Fn(T, T) -> T) -> [T
     ]
 }
 
-/// All lanes in one.
+/// Combines all lanes into one number.
 #[inline(always)]
-pub(super) fn folded<T: Copy>(x: [T; 8], f: impl Fn(T, T) -> T) -> T {
+pub(super) fn fold<T: Copy>(x: [T; 8], f: impl Fn(T, T) -> T) -> T {
     let x = [f(x[0], x[4]), f(x[1], x[5]), f(x[2], x[6]), f(x[3], x[7])];
     f(f(x[0], x[2]), f(x[1], x[3]))
 }
 
-/// Adds blocks to sums, which fit into their lanes.
+/// Adds blocks to sums. Their lanes never overflow (see `samples`).
 #[inline(always)]
 pub(super) fn add(sums: &mut [Block], blocks: &[Block]) {
     for (sum, block) in sums.iter_mut().zip(blocks) {
-        *sum = zipped(*sum, *block, i32::wrapping_add);
+        *sum = zip_map(*sum, *block, i32::wrapping_add);
     }
 }

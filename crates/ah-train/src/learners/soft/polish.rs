@@ -1,28 +1,26 @@
-//! Tree Alternating Optimisation: with all else fixed, each split in turn becomes the one that
-//! costs least, where it is surely better than the one that is there.
+//! Tree Alternating Optimisation. Each split in turn is replaced by the split with the least cost,
+//! if that is surely better, while all other splits stay as they are.
 
-use super::Soft;
-use crate::data::Column;
-use crate::data::{Rows, Targets};
-use crate::tree::GrownTree;
-use crate::tree::Scores;
+use super::parameters::Soft;
+use crate::data::{Column, Rows, Targets};
+use crate::tree::{GrownTree, Scores};
 
 pub(super) fn polish(soft: &Soft, mut tree: GrownTree, rows: &Rows<'_>, targets: &Targets) -> GrownTree {
-    let mut dirty = vec![true; tree.nodes.len()];
+    let mut to_visit = vec![true; tree.nodes.len()];
     for _ in 0..soft.sweeps {
         let scores = Scores::new(&tree, rows, targets, soft.kappa);
         let mut sweep =
             Sweep { soft, rows, targets, scores: &scores, by_code: Vec::new(), sorted: Vec::new() };
-        let changed = sweep.visit_all(&mut tree, &dirty);
+        let changed = sweep.visit_all(&mut tree, &to_visit);
         if !changed.contains(&true) {
             break;
         }
-        (tree, dirty) = without_empty(&tree, rows, &affected(&tree, changed));
+        (tree, to_visit) = without_empty_sides(&tree, rows, &affected(&tree, changed));
     }
     tree
 }
 
-/// What a sweep leaves alone, but for the tree, and buffers.
+/// Read-only inputs of one sweep, and its scratch buffers.
 struct Sweep<'a> {
     soft: &'a Soft,
     rows: &'a Rows<'a>,
@@ -32,31 +30,32 @@ struct Sweep<'a> {
     sorted: Vec<u32>,
 }
 
-/// One input at one node: the cost of sending it left less the cost of sending it right.
-struct Care {
+/// One input at one node.
+struct Member {
     input: u32,
     goes_left: bool,
+    /// The cost of sending it left less the cost of sending it right, times its weight.
     difference: i64,
 }
 
-/// A split of the inputs at a node.
+/// The cheapest split of the inputs at a node.
 #[derive(Clone, Copy)]
-struct Cheapest {
+struct CheapestSplit {
     column: usize,
-    /// Neighbouring codes, left and right of the split.
+    /// The neighbouring codes left and right of the split.
     codes: (u16, u16),
 }
 
 impl Sweep<'_> {
-    /// Visits the dirty splits, deepest first; says which changed.
-    fn visit_all(&mut self, tree: &mut GrownTree, dirty: &[bool]) -> Vec<bool> {
+    /// Visits these splits, deepest first. Returns which of the nodes changed.
+    fn visit_all(&mut self, tree: &mut GrownTree, to_visit: &[bool]) -> Vec<bool> {
         let mut order: Vec<u32> =
             (0..tree.nodes.len() as u32).filter(|&n| tree.nodes[n as usize].split.is_some()).collect();
         order.sort_by_key(|&n| std::cmp::Reverse(tree.nodes[n as usize].depth));
-        // Splits above a node stay as they are while it is visited, so its rows do too.
+        // The splits above a node are visited after it, so its members do not change before.
         let members = tree.members(self.rows);
         let mut changed = vec![false; tree.nodes.len()];
-        // What each input costs where it goes below the node that is visited.
+        // The cost of each input in the leaf that it reaches.
         let mut present = vec![0; self.rows.columns.rows()];
         for (node, members) in (0_u32..).zip(&members) {
             if tree.nodes[node as usize].split.is_none() {
@@ -66,18 +65,19 @@ impl Sweep<'_> {
             }
         }
         for node in order {
-            if dirty[node as usize] {
+            if to_visit[node as usize] {
                 changed[node as usize] = self.visit(tree, node, &members[node as usize], &mut present);
             }
         }
         changed
     }
 
-    fn visit(&mut self, tree: &mut GrownTree, node: u32, members: &[u32], present: &mut [u32]) -> bool {
+    /// Replaces the split of a node if another is surely better. Returns whether it did.
+    fn visit(&mut self, tree: &mut GrownTree, node: u32, inputs: &[u32], present: &mut [u32]) -> bool {
         let Some(split) = tree.nodes[node as usize].split.clone() else { return false };
         let columns = self.rows.columns.all();
         let codes = columns[split.column as usize].codes();
-        let cares: Vec<Care> = members
+        let members: Vec<Member> = inputs
             .iter()
             .map(|&input| {
                 let goes_left = codes[input as usize] <= split.limit;
@@ -86,28 +86,28 @@ impl Sweep<'_> {
                 let other = i64::from(self.scores.cost(other, self.targets, input));
                 let here = i64::from(present[input as usize]);
                 let difference = if goes_left { here - other } else { other - here };
-                Care { input, goes_left, difference: i64::from(self.targets.weight(input)) * difference }
+                Member { input, goes_left, difference: i64::from(self.targets.weight(input)) * difference }
             })
             .collect();
-        let now: i64 = cares.iter().filter(|c| c.goes_left).map(|c| c.difference).sum();
-        let Some(cheapest) = self.cheapest(&cares, now) else { return false };
+        let now: i64 = members.iter().filter(|m| m.goes_left).map(|m| m.difference).sum();
+        let Some(cheapest) = self.cheapest(&members, now) else { return false };
         let (limit, test) = columns[cheapest.column].test(cheapest.codes.0, cheapest.codes.1);
-        let moved = columns[cheapest.column].codes();
-        let moves = |care: &&Care| (moved[care.input as usize] <= limit) != care.goes_left;
-        // What each input gains: only those that change sides do. In units where squares stay exact.
+        let codes = columns[cheapest.column].codes();
+        let changes_side = |m: &&Member| (codes[m.input as usize] <= limit) != m.goes_left;
+        // Only inputs that change sides gain or lose.
         let (mut gain, mut squares) = (0.0, 0.0);
-        for care in cares.iter().filter(moves) {
-            let d = care.difference as f64;
-            gain += if care.goes_left { d } else { -d };
+        for member in members.iter().filter(changes_side) {
+            let d = member.difference as f64;
+            gain += if member.goes_left { d } else { -d };
             squares += d * d;
         }
         if gain <= self.soft.z * f64::sqrt(squares) {
             return false;
         }
-        for care in cares.iter().filter(moves) {
-            let here = &mut present[care.input as usize];
-            let difference = care.difference / i64::from(self.targets.weight(care.input));
-            let gained = if care.goes_left { difference } else { -difference };
+        for member in members.iter().filter(changes_side) {
+            let here = &mut present[member.input as usize];
+            let difference = member.difference / i64::from(self.targets.weight(member.input));
+            let gained = if member.goes_left { difference } else { -difference };
             *here = (i64::from(*here) - gained) as u32;
         }
         if let Some(split) = &mut tree.nodes[node as usize].split {
@@ -118,38 +118,38 @@ impl Sweep<'_> {
         true
     }
 
-    /// The split with the least cost, the first of equals, where one costs less than `now`. The
-    /// cost is, up to a constant, the sum of the differences of what goes left.
-    fn cheapest(&mut self, cares: &[Care], now: i64) -> Option<Cheapest> {
-        let concerned: Vec<&Care> = cares.iter().filter(|c| c.difference != 0).collect();
-        let least: i64 = concerned.iter().map(|c| c.difference.min(0)).sum();
+    /// Returns the split with the least cost, the first of equals, if one costs less than `now`. A
+    /// split's cost is, up to a constant, the sum of the differences of the members that go left.
+    fn cheapest(&mut self, members: &[Member], now: i64) -> Option<CheapestSplit> {
+        let concerned: Vec<&Member> = members.iter().filter(|m| m.difference != 0).collect();
+        let least: i64 = concerned.iter().map(|m| m.difference.min(0)).sum();
         let (mut best, mut below) = (None, now);
         for (position, column) in self.rows.columns.all().iter().enumerate() {
-            // Most inputs cost the same on both sides; without them a bound is found at a fraction
-            // of the time, and most columns need no more.
             if least >= below {
                 break;
             }
+            // Most inputs cost the same on both sides. A bound from the others takes a fraction of
+            // the time, and most columns need no more.
             if self.bound(column, &concerned) < below
-                && let Some((cost, codes)) = self.scan(column, cares, below)
+                && let Some((cost, codes)) = self.scan(column, members, below)
             {
-                best = Some(Cheapest { column: position, codes });
+                best = Some(CheapestSplit { column: position, codes });
                 below = cost;
             }
         }
         best
     }
 
-    /// No split of this column costs less.
-    fn bound(&mut self, column: &Column, cares: &[&Care]) -> i64 {
+    /// Returns a lower bound of the cost of this column's splits.
+    fn bound(&mut self, column: &Column, members: &[&Member]) -> i64 {
         let (mut cost, mut least) = (0, 0);
-        let code = |care: &Care| column.codes()[care.input as usize];
-        if column.levels() > 4 * cares.len() && cares.len() <= 1 << 16 {
+        let code = |member: &Member| column.codes()[member.input as usize];
+        if column.levels() > 4 * members.len() && members.len() <= 1 << 16 {
             self.sorted.clear();
-            self.sorted.extend((0_u32..).zip(cares).map(|(i, care)| u32::from(code(care)) << 16 | i));
+            self.sorted.extend((0_u32..).zip(members).map(|(i, member)| u32::from(code(member)) << 16 | i));
             self.sorted.sort_unstable();
             for (i, &entry) in self.sorted.iter().enumerate() {
-                cost += cares[(entry & 0xffff) as usize].difference;
+                cost += members[(entry & 0xffff) as usize].difference;
                 if self.sorted.get(i + 1).is_none_or(|next| next >> 16 != entry >> 16) {
                     least = least.min(cost);
                 }
@@ -157,7 +157,7 @@ impl Sweep<'_> {
         } else {
             self.by_code.clear();
             self.by_code.resize(column.levels(), (0, 0));
-            cares.iter().for_each(|care| self.by_code[code(care) as usize].0 += care.difference);
+            members.iter().for_each(|m| self.by_code[code(m) as usize].0 += m.difference);
             for cell in &self.by_code {
                 cost += cell.0;
                 least = least.min(cost);
@@ -166,14 +166,14 @@ impl Sweep<'_> {
         least
     }
 
-    /// The first of the cheapest splits of a column, where one costs less than `below`: its cost
-    /// and the neighbouring codes.
-    fn scan(&mut self, column: &Column, cares: &[Care], below: i64) -> Option<(i64, (u16, u16))> {
+    /// Returns the cost and the neighbouring codes of the column's cheapest split, the first of
+    /// equals, if one costs less than `below`.
+    fn scan(&mut self, column: &Column, members: &[Member], below: i64) -> Option<(i64, (u16, u16))> {
         self.by_code.clear();
         self.by_code.resize(column.levels(), (0, 0));
-        for care in cares {
-            let cell = &mut self.by_code[column.codes()[care.input as usize] as usize];
-            cell.0 += care.difference;
+        for member in members {
+            let cell = &mut self.by_code[column.codes()[member.input as usize] as usize];
+            cell.0 += member.difference;
             cell.1 += 1;
         }
         let (mut cost, mut count) = (0, 0);
@@ -182,7 +182,7 @@ impl Sweep<'_> {
         for (code, &(difference, rows)) in (0..).zip(&self.by_code).filter(|(_, cell)| cell.1 > 0) {
             if let Some(last) = last
                 && count >= self.soft.min_samples_leaf
-                && cares.len() - count >= self.soft.min_samples_leaf
+                && members.len() - count >= self.soft.min_samples_leaf
                 && cost < best.map_or(below, |b| b.0)
             {
                 best = Some((cost, (last, code)));
@@ -195,9 +195,9 @@ impl Sweep<'_> {
     }
 }
 
-/// The nodes that a further sweep may change: those above and below a changed split. A split
-/// changes which rows reach the nodes below it, and so their scores, and thereby what the nodes
-/// above it find; everything else finds what it found before.
+/// Marks the nodes that a further sweep may change: those above and below a changed split. A changed
+/// split changes which rows reach the nodes below it, and so their scores, and so what the nodes
+/// above it cost. All other nodes would find what they found before.
 fn affected(tree: &GrownTree, changed: Vec<bool>) -> Vec<bool> {
     let (mut above, mut below) = (changed.clone(), changed);
     tree.add_up(&mut above, 1, |up, down| *up |= down);
@@ -207,9 +207,9 @@ fn affected(tree: &GrownTree, changed: Vec<bool>) -> Vec<bool> {
     above.into_iter().zip(below).map(|(above, below)| above || below).collect()
 }
 
-/// The tree without splits that send every row to one side: the other side says nothing. With
-/// the marks of the nodes that stay.
-fn without_empty(tree: &GrownTree, rows: &Rows<'_>, marks: &[bool]) -> (GrownTree, Vec<bool>) {
+/// Replaces each split that sends every row to one side by that side. Returns the tree and the
+/// marks of the nodes that stay.
+fn without_empty_sides(tree: &GrownTree, rows: &Rows<'_>, marks: &[bool]) -> (GrownTree, Vec<bool>) {
     let mut reached = vec![false; tree.nodes.len()];
     for &input in rows.inputs {
         reached[tree.leaf_of(rows.columns, input) as usize] = true;
@@ -219,7 +219,6 @@ fn without_empty(tree: &GrownTree, rows: &Rows<'_>, marks: &[bool]) -> (GrownTre
     let (mut result, mut kept) = (GrownTree::leaf(), vec![marks[0]]);
     let mut todo = vec![(0_u32, 0_u32)];
     while let Some((mut old, new)) = todo.pop() {
-        // A split with an empty side gives way to its other side.
         while let Some(split) = &tree.nodes[old as usize].split {
             old = match (empty(split.left), empty(split.right)) {
                 (true, _) => split.right,

@@ -1,107 +1,119 @@
-//! What the search for splits sums over rows: soft targets and costs, in whole numbers, so that
-//! sums are exact in any order. Each is multiplied with how much its input counts.
+//! The rows that the search for splits sums up: soft targets and costs as whole numbers, so that
+//! sums are exact in any order. Each number is multiplied by the input's weight.
 //!
-//! Sums over all rows fit into 31 bits, so that eight of them fill a vector of 256 bits. Up to
-//! 32,767 rows a soft target has 16 bits; each doubling of the rows takes one, and takes it where
-//! twice as many roundings even out.
+//! Sums over all rows stay below 2^31, so eight of them fit into a vector of 256 bits. With up to
+//! 32,767 rows a soft target has 16 bits. Each doubling of the rows takes one bit away; the sums
+//! lose nothing, as twice as many rounding errors even out.
 
 use rayon::prelude::*;
 
-use super::Soft;
 use super::lanes::Block;
+use super::parameters::Soft;
 use crate::data::targets::{COST_LIMIT, COST_ONE, Targets};
 
-/// Sums of targets stay below 2 to this power.
+/// Sums of targets stay below 2^31.
 const SUM_BITS: u32 = 31;
-/// Bits of a soft target of 1, at most.
+/// Most bits of a soft target of 1.
 const TARGET_BITS: u32 = 16;
-/// All rows together count at most 2 to this power; with more, how much a row counts is rounded.
+/// The weights of all rows add up to at most 2^24; beyond that they are rounded.
 const COUNT_BITS: u32 = 24;
 
-/// Where a row's lanes stand: a lane for each soft target, filled up to a whole block, then one for
-/// each choice's cost, filled up as well.
+/// The order of a row's lanes: one lane for each soft target, padded to a whole block, then one
+/// lane for each choice's cost, padded too.
 #[derive(Clone, Copy)]
 pub(super) struct Layout {
-    /// Soft targets: choices × temperatures.
+    /// Number of soft targets: choices × temperatures.
     pub outputs: usize,
-    /// Lanes of costs; 0 where the criterion does without.
+    /// Number of costs; 0 if the criterion does not use costs.
     pub costs: usize,
 }
 
 impl Layout {
-    /// Blocks of targets; the rest are costs.
-    pub(super) fn targets(self) -> usize {
+    /// Returns the number of blocks of targets; the blocks behind them hold costs.
+    pub(super) fn target_blocks(self) -> usize {
         self.outputs.div_ceil(8)
     }
 
-    /// Blocks of a row.
+    /// Returns the number of blocks of a row.
     pub(super) fn blocks(self) -> usize {
-        self.targets() + self.costs.div_ceil(8)
+        self.target_blocks() + self.costs.div_ceil(8)
     }
 
-    /// The lane of the first cost.
+    /// Returns the lane of the first cost.
     pub(super) fn first_cost(self) -> usize {
-        self.targets() * 8
+        self.target_blocks() * 8
+    }
+
+    /// Adds the base cost of a sparse row to the lanes of its costs, and pads the last block with
+    /// the first cost. So the least lane is the least cost.
+    #[inline(always)]
+    pub(super) fn complete_costs(self, lanes: &mut [Block], base_cost: i32) {
+        let costs = lanes[self.target_blocks()..].as_flattened_mut();
+        costs.iter_mut().for_each(|cost| *cost += base_cost);
+        if let Some(&first) = costs.first() {
+            costs[self.costs..].fill(first);
+        }
     }
 }
 
 /// A row's lanes.
 #[derive(Clone, Copy)]
 pub(super) enum Row<'a> {
-    /// (lane, value); the value of a cost is its difference from what is [common](Facts::common).
+    /// (lane, value). The value of a cost is its difference from the row's
+    /// [base cost](RowFacts::base_cost); a choice without an entry costs the base cost.
     Sparse(&'a [(u32, i32)]),
-    /// All of them; what fills up targets is 0, what fills up costs is the first cost.
+    /// All lanes. Targets are padded with 0, costs with the first cost.
     Dense(&'a [Block]),
 }
 
-/// How rows are held.
-enum Held {
+/// The lanes of all rows.
+enum RowStorage {
     Sparse { offsets: Vec<u32>, entries: Vec<(u32, i32)> },
     Dense(Vec<Block>),
 }
 
-/// What a row holds beside its lanes.
+/// What a row has beside its lanes. All numbers include its weight.
 #[derive(Clone, Copy)]
-pub(super) struct Facts {
-    /// The sum of its squared targets, as often as it counts.
+pub(super) struct RowFacts {
+    /// Sum of its squared targets.
     pub square: u64,
-    /// How much it counts.
+    /// Its weight.
     pub count: u32,
-    /// What every choice costs that a sparse row has no entry for: the median of the measured ones.
-    pub common: i32,
-    /// The least cost of a choice.
-    pub least: i32,
-    /// By how much the dearest choice costs more than the cheapest.
-    pub spread: i32,
+    /// Cost assumed for choices missing from a sparse row: the median of the measured ones.
+    pub base_cost: i32,
+    /// Least cost of a choice.
+    pub least_cost: i32,
+    /// Greatest cost less least cost.
+    pub cost_spread: i32,
 }
 
 /// The rows of a fit.
 pub(super) struct Samples {
     pub layout: Layout,
-    /// A soft target of 1.
+    /// The whole number that stands for a soft target of 1.
     pub one: f64,
-    /// True where every row counts once.
+    /// True if every row has the weight 1.
     pub unweighted: bool,
-    facts: Vec<Facts>,
-    rows: Held,
+    facts: Vec<RowFacts>,
+    rows: RowStorage,
 }
 
-/// Makes the rows.
-struct Maker<'a> {
+/// Turns inputs into rows.
+struct SampleBuilder<'a> {
     soft: &'a Soft,
     targets: &'a Targets,
     layout: Layout,
     one: f64,
     cost_one: f64,
-    /// How much an input counts is divided by 2 to this power.
+    /// Weights are divided by 2^shift.
     shift: u32,
 }
 
-/// Rows that a thread makes at a time.
+/// Number of rows that a thread builds at a time.
 const CHUNK: usize = 4096;
 
 impl Samples {
-    /// The samples of these inputs; row i is `inputs[i]`.
+    /// Builds the rows of these inputs; row i is `inputs[i]`.
     pub(super) fn new(soft: &Soft, targets: &Targets, inputs: &[u32]) -> Self {
         let total: u64 = inputs.iter().map(|&i| u64::from(targets.weight(i))).sum();
         let layout = Layout {
@@ -109,41 +121,43 @@ impl Samples {
             costs: if soft.alpha > 0.0 { targets.choices() } else { 0 },
         };
         let shift = bits(total).saturating_sub(COUNT_BITS);
-        let mut maker = Maker { soft, targets, layout, one: 0.0, cost_one: 0.0, shift };
-        let total: u64 = inputs.iter().map(|&i| u64::from(maker.count(i))).sum();
+        let mut builder = SampleBuilder { soft, targets, layout, one: 0.0, cost_one: 0.0, shift };
+        let total: u64 = inputs.iter().map(|&i| u64::from(builder.count(i))).sum();
         let most = soft.temperatures.iter().map(|t| t.1).fold(1.0, f64::max).ceil() as u64;
-        maker.one = f64::from(1_u32 << TARGET_BITS.min(SUM_BITS.saturating_sub(bits(total * most))));
-        maker.cost_one = (f64::from(1_u32 << 30) / (total.max(1) as f64 * COST_LIMIT)).min(COST_ONE);
+        builder.one = f64::from(1_u32 << TARGET_BITS.min(SUM_BITS.saturating_sub(bits(total * most))));
+        builder.cost_one = (f64::from(1_u32 << 30) / (total.max(1) as f64 * COST_LIMIT)).min(COST_ONE);
 
         let cells: usize = inputs.iter().map(|&i| targets.of(i).len()).sum();
-        // Where nearly every choice is measured, a lane takes less than an entry.
-        let filled = 4 * cells > 3 * inputs.len() * targets.choices();
-        let dense = filled && (layout.costs > 0 || soft.temperatures.is_empty());
-        let (facts, rows) = if dense { maker.dense(inputs) } else { maker.sparse(inputs) };
+        // If nearly every choice is measured, a lane takes less memory than an entry.
+        let nearly_full = 4 * cells > 3 * inputs.len() * targets.choices();
+        let dense = nearly_full && (layout.costs > 0 || soft.temperatures.is_empty());
+        let (facts, rows) = if dense { builder.dense(inputs) } else { builder.sparse(inputs) };
         let unweighted = facts.iter().all(|facts| facts.count == 1);
-        Self { layout, one: maker.one, unweighted, facts, rows }
+        Self { layout, one: builder.one, unweighted, facts, rows }
     }
 
-    /// What a row holds beside its lanes.
+    /// Returns what a row has beside its lanes.
     #[inline]
-    pub(super) fn facts(&self, row: u32) -> &Facts {
+    pub(super) fn facts(&self, row: u32) -> &RowFacts {
         &self.facts[row as usize]
     }
 
-    /// A row's lanes.
+    /// Returns a row's lanes.
     #[inline]
     pub(super) fn row(&self, row: u32) -> Row<'_> {
         let row = row as usize;
         match &self.rows {
-            Held::Sparse { offsets, entries } => {
+            RowStorage::Sparse { offsets, entries } => {
                 Row::Sparse(&entries[offsets[row] as usize..offsets[row + 1] as usize])
             }
-            Held::Dense(lanes) => Row::Dense(&lanes[row * self.layout.blocks()..][..self.layout.blocks()]),
+            RowStorage::Dense(lanes) => {
+                Row::Dense(&lanes[row * self.layout.blocks()..][..self.layout.blocks()])
+            }
         }
     }
 }
 
-impl Maker<'_> {
+impl SampleBuilder<'_> {
     fn count(&self, input: u32) -> u32 {
         (self.targets.weight(input) >> self.shift).max(1)
     }
@@ -152,25 +166,20 @@ impl Maker<'_> {
         (f64::from(cost) / COST_ONE * self.cost_one).round() as i32
     }
 
-    fn dense(&self, inputs: &[u32]) -> (Vec<Facts>, Held) {
-        let (blocks, first) = (self.layout.blocks(), self.layout.first_cost());
+    fn dense(&self, inputs: &[u32]) -> (Vec<RowFacts>, RowStorage) {
+        let blocks = self.layout.blocks();
         let mut lanes = vec![[0; 8]; inputs.len() * blocks];
-        let row = |sorted: &mut Vec<u32>, (lanes, &input): (&mut [Block], &u32)| {
-            let lanes = lanes.as_flattened_mut();
-            let facts = self.row(input, sorted, |lane, value| lanes[lane] = value);
-            let costs = &mut lanes[first..];
-            costs.iter_mut().for_each(|cost| *cost += facts.common);
-            if let Some(&copied) = costs.first() {
-                costs[self.layout.costs..].fill(copied);
-            }
-            Facts { common: 0, ..facts }
+        let build = |sorted: &mut Vec<u32>, (lanes, &input): (&mut [Block], &u32)| {
+            let facts = self.row(input, sorted, |lane, value| lanes.as_flattened_mut()[lane] = value);
+            self.layout.complete_costs(lanes, facts.base_cost);
+            RowFacts { base_cost: 0, ..facts }
         };
         let rows = lanes.par_chunks_exact_mut(blocks).zip(inputs).with_min_len(CHUNK);
-        let facts = rows.map_init(Vec::new, row).collect();
-        (facts, Held::Dense(lanes))
+        let facts = rows.map_init(Vec::new, build).collect();
+        (facts, RowStorage::Dense(lanes))
     }
 
-    fn sparse(&self, inputs: &[u32]) -> (Vec<Facts>, Held) {
+    fn sparse(&self, inputs: &[u32]) -> (Vec<RowFacts>, RowStorage) {
         let part = |inputs: &[u32]| {
             let (mut ends, mut entries, mut sorted) = (Vec::new(), Vec::new(), Vec::new());
             let mut facts = Vec::with_capacity(inputs.len());
@@ -183,29 +192,29 @@ impl Maker<'_> {
         let parts: Vec<_> = inputs.par_chunks(CHUNK).map(part).collect();
         let (mut facts, mut offsets) = (Vec::with_capacity(inputs.len()), vec![0]);
         let mut entries = Vec::with_capacity(parts.iter().map(|p| p.2.len()).sum());
-        for (of_part, ends, entries_of_part) in parts {
+        for (facts_of_part, ends, entries_of_part) in parts {
             let start = entries.len() as u32;
             offsets.extend(ends.into_iter().map(|end| start + end));
-            facts.extend(of_part);
+            facts.extend(facts_of_part);
             entries.extend(entries_of_part);
         }
-        (facts, Held::Sparse { offsets, entries })
+        (facts, RowStorage::Sparse { offsets, entries })
     }
 
-    /// Hands over the lanes of an input that are not 0, costs as differences from what is common.
-    fn row(&self, input: u32, sorted: &mut Vec<u32>, mut lane: impl FnMut(usize, i32)) -> Facts {
+    /// Calls `lane` with each lane of an input that is not 0; costs are differences from the base
+    /// cost. `sorted` is a buffer.
+    fn row(&self, input: u32, sorted: &mut Vec<u32>, mut lane: impl FnMut(usize, i32)) -> RowFacts {
         let (count, costs) = (self.count(input), self.targets.of(input));
         let times = count as i32;
         let mut square = 0;
-        // A row that counts n times has n times its target as its sum.
         let mut target = |at: usize, value: i32| {
             lane(at, value * times);
             square += u64::from(value.unsigned_abs()).pow(2) * u64::from(count);
         };
-        for (t, &(temperature, share)) in self.soft.temperatures.iter().enumerate() {
+        for (t, &(temperature, weight)) in self.soft.temperatures.iter().enumerate() {
             for cost in costs {
-                let value = share * (-f64::from(cost.cost) / COST_ONE / temperature).exp();
-                // What rounds to 0 is left out, which leaves a handful of entries a row.
+                let value = weight * (-f64::from(cost.cost) / COST_ONE / temperature).exp();
+                // Targets that round to 0 are left out: a handful of entries a row remains.
                 let value = (value * self.one).round() as i32;
                 if value > 0 {
                     target(t * self.targets.choices() + cost.choice.index(), value);
@@ -218,15 +227,15 @@ impl Maker<'_> {
                 target(cost.choice.index(), (saved * self.one).round().max(1.0) as i32);
             }
         }
-        let mut facts = Facts { square, count, common: 0, least: 0, spread: 0 };
+        let mut facts = RowFacts { square, count, base_cost: 0, least_cost: 0, cost_spread: 0 };
         if self.layout.costs > 0 {
             sorted.clear();
             sorted.extend(costs.iter().map(|c| c.cost));
             sorted.sort_unstable();
             let median = self.cost(sorted.get(sorted.len() / 2).copied().unwrap_or(0));
-            facts.common = times * median;
-            facts.least = times * self.cost(sorted.first().copied().unwrap_or(0));
-            facts.spread = times * self.cost(sorted.last().copied().unwrap_or(0)) - facts.least;
+            facts.base_cost = times * median;
+            facts.least_cost = times * self.cost(sorted.first().copied().unwrap_or(0));
+            facts.cost_spread = times * self.cost(sorted.last().copied().unwrap_or(0)) - facts.least_cost;
             for cost in costs {
                 let difference = times * (self.cost(cost.cost) - median);
                 if difference != 0 {
@@ -238,7 +247,7 @@ impl Maker<'_> {
     }
 }
 
-/// The number of bits of `x`: `x < 2^bits`.
+/// Returns the number of bits of `x`: `x < 2^bits`.
 fn bits(x: u64) -> u32 {
     u64::BITS - x.leading_zeros()
 }

@@ -1,73 +1,79 @@
-//! The search for the best split of one column of a subtree's node.
+//! The best split of one column in a small node.
 
+use super::fit_data::FitData;
 use super::gain::{Candidate, Scales, Totals};
-use super::lanes::{Block, Few, Lanes, Many, Run, Sums};
-use super::subtree::{Fit, Subtree, code, row};
+use super::lanes::{Block, FixedSums, Lanes, Run, SliceSums, Sums};
+use super::subtree::{Subtree, code, row};
 
-/// The search for the best split of one column, where it gains more than `above`.
+/// The search for the best split of one column that gains more than `above`.
 #[derive(Clone, Copy)]
-pub(super) struct Scan<'a> {
-    pub(super) fit: &'a Fit<'a>,
-    pub(super) subtree: &'a Subtree,
-    pub(super) totals: &'a Totals,
-    pub(super) scales: &'a Scales,
-    pub(super) column: u32,
-    pub(super) order: &'a [u32],
-    pub(super) above: f64,
+pub(super) struct ColumnScan<'a> {
+    pub fit: &'a FitData<'a>,
+    pub subtree: &'a Subtree,
+    pub totals: &'a Totals,
+    pub scales: &'a Scales,
+    pub column: u32,
+    /// The node's rows in the order of the column.
+    pub order: &'a [u32],
+    pub above: f64,
 }
 
-impl Scan<'_> {
+impl ColumnScan<'_> {
+    /// Returns the best split, if one gains more than `above`. `buffer` has the blocks of a row.
     pub(super) fn best(self, buffer: &mut [Block]) -> Option<Candidate> {
-        let least_rows = self.fit.soft.min_samples_leaf.max(1);
-        if self.order.len() < 2 * least_rows {
+        let min_rows = self.fit.soft.min_samples_leaf.max(1);
+        if self.order.len() < 2 * min_rows {
             return None;
         }
-        macro_rules! few {
+        let targets = self.subtree.lanes.target_blocks;
+        macro_rules! fixed {
             ($($targets:literal + $costs:literal),*) => {
-                match (self.subtree.targets, self.subtree.width - self.subtree.targets) {
-                    $(($targets, $costs) => self.with(Few::<$targets, $costs>(
+                match (targets, self.subtree.lanes.blocks - targets) {
+                    $(($targets, $costs) => self.with(FixedSums::<$targets, $costs>(
                         [[0; 8]; $targets],
                         [[0; 8]; $costs],
                     )),)*
-                    (targets, _) => {
+                    _ => {
                         buffer.fill([0; 8]);
-                        self.with(Many(buffer, targets))
+                        self.with(SliceSums(buffer, targets))
                     }
                 }
             };
         }
-        few!(1 + 0, 2 + 0, 3 + 0, 1 + 1, 1 + 2, 2 + 2, 1 + 3, 2 + 3, 3 + 3, 2 + 4, 3 + 4, 4 + 4)
+        fixed!(1 + 0, 2 + 0, 3 + 0, 1 + 1, 1 + 2, 2 + 2, 1 + 3, 2 + 3, 3 + 3, 2 + 4, 3 + 4, 4 + 4)
     }
 
     fn with<S: Sums>(self, left: S) -> Option<Candidate> {
-        self.fit.processor.run(Moving(self, left))
+        self.fit.processor.run(ScanWithSums(self, left))
     }
 }
 
-/// Moves rows from right to left in the order of their codes.
-struct Moving<'a, S>(Scan<'a>, S);
+/// A scan with the sums of the rows on the left, at first none. Rows move from right to left in the
+/// order of their codes.
+struct ScanWithSums<'a, S>(ColumnScan<'a>, S);
 
-impl<S: Sums> Run for Moving<'_, S> {
+impl<S: Sums> Run for ScanWithSums<'_, S> {
     type Output = Option<Candidate>;
 
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) -> Option<Candidate> {
-        let Self(Scan { fit, subtree, totals, scales, column, order, above }, mut left) = self;
-        let least_rows = fit.soft.min_samples_leaf.max(1);
+        let Self(ColumnScan { fit, subtree, totals, scales, column, order, above }, mut left) = self;
+        let min_rows = fit.soft.min_samples_leaf.max(1);
         let judge = totals.judge(scales, lanes);
         let mut best = Candidate { gain: above, column, codes: (0, 0) };
         let unweighted = fit.samples.unweighted;
+        // A split can be better than the best once the weight on the left reaches `promising`.
         let (mut count, mut promising) = (0, judge.wait(above, 0.0));
         let mut here = order[0];
-        for (rows, &next) in (1..).zip(&order[1..=order.len() - least_rows]) {
+        for (rows, &next) in (1..).zip(&order[1..=order.len() - min_rows]) {
             left.add(subtree.lanes_of(here));
             count += if unweighted { 1 } else { u64::from(fit.samples.facts(subtree.rows[row(here)]).count) };
             let codes = (code(here), code(next));
             here = next;
-            if codes.0 == codes.1 || rows < least_rows || count < promising {
+            if codes.0 == codes.1 || rows < min_rows || count < promising {
                 continue;
             }
-            let (gain, wait) = judge.above(best.gain, &left, count);
+            let (gain, wait) = judge.gain_above(best.gain, &left, count);
             promising = count + wait;
             if let Some(gain) = gain {
                 best = Candidate { gain, column, codes };

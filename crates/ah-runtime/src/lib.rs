@@ -58,6 +58,7 @@ mod environment;
 mod find;
 mod heuristics;
 pub mod multi_kernel;
+mod panics;
 mod sync;
 
 pub use ah_types;

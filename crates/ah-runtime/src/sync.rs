@@ -8,7 +8,7 @@ mod types {
     pub(crate) use std::sync::{Mutex, MutexGuard, RwLock};
 
     /// The return type of [`ArcSwap::load`].
-    pub(crate) type Loaded<T> = arc_swap::Guard<std::sync::Arc<T>>;
+    pub(crate) type Snapshot<T> = arc_swap::Guard<std::sync::Arc<T>>;
 }
 
 #[cfg(loom)]
@@ -19,7 +19,7 @@ mod types {
     pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
     pub(crate) use loom::sync::{Mutex, MutexGuard, RwLock};
 
-    pub(crate) type Loaded<T> = Arc<T>;
+    pub(crate) type Snapshot<T> = Arc<T>;
 
     /// Stands in for `arc_swap::ArcSwap`, because loom does not see another crate's atomics. It keeps all values; an
     /// atomic index selects the current one. Its acquire and release order exactly what `ArcSwap` promises; a
@@ -41,7 +41,7 @@ mod types {
             }
         }
 
-        pub(crate) fn load(&self) -> Loaded<T> {
+        pub(crate) fn load(&self) -> Snapshot<T> {
             self.turn.fetch_add(1, Ordering::Relaxed);
             let current = self.current.load(Ordering::Acquire);
             self.values.lock().unwrap_or_else(PoisonError::into_inner)[current].clone()

@@ -12,7 +12,8 @@ use super::binding::Bindings;
 use super::recorder::{RecordError, Recorder};
 use crate::find;
 use crate::heuristics::{Heuristic, Unsure};
-use crate::sync::{ArcSwap, Loaded};
+use crate::panics::caught;
+use crate::sync::{ArcSwap, Snapshot};
 
 /// The choices worth autotuning; see [`AutoHeuristic::top_k`].
 pub type TopK<'a> = Result<Vec<&'a str>, Reason>;
@@ -115,7 +116,7 @@ impl AutoHeuristic {
     }
 
     /// Chooses. If this run collects, it instead measures every choice with `feedback`, appends the outcomes to
-    /// the log, and takes the fallback.
+    /// the log, and takes the fallback. A choice whose measurement panics has failed.
     ///
     /// A failure to append is a warning of the `log` crate; the answer is still the fallback.
     pub fn choose_or_collect(
@@ -124,7 +125,10 @@ impl AutoHeuristic {
         mut feedback: impl FnMut(&str) -> Outcome,
     ) -> Answer<'_> {
         if self.collects && self.precondition_holds(values) {
-            let outcomes = self.choices.iter().map(|choice| (choice.as_str(), feedback(choice)));
+            let mut outcome = |choice: &str| {
+                caught(|| feedback(choice)).unwrap_or_else(|panic| Outcome::failed(panic.reason()))
+            };
+            let outcomes = self.choices.iter().map(|choice| (choice.as_str(), outcome(choice)));
             if let Err(error) = self.recorder.append(values, outcomes) {
                 log::warn!("{}: {error}", self.name);
             }
@@ -253,7 +257,7 @@ impl AutoHeuristic {
     }
 
     /// Returns the bindings, if this run consults and the decision point's own precondition holds.
-    fn ready(&self, values: &[Scalar<'_>]) -> Result<Loaded<Bindings>, Reason> {
+    fn ready(&self, values: &[Scalar<'_>]) -> Result<Snapshot<Bindings>, Reason> {
         if !self.consults {
             return Err(Reason::NotEnabled);
         }
@@ -273,7 +277,7 @@ impl AutoHeuristic {
         }
     }
 
-    fn bindings(&self) -> Loaded<Bindings> {
+    fn bindings(&self) -> Snapshot<Bindings> {
         let bindings = self.bindings.load();
         if bindings.generation == find::generation() {
             return bindings;

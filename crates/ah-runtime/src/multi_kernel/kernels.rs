@@ -1,37 +1,23 @@
 //! A [`MultiKernel`]: the kernels, and how a call runs one of them.
 
 use std::fmt;
-use std::hint::black_box;
 
 use ah_types::Scalar;
 
 use super::event::Event;
-use super::picker::{Batches, Picker};
+use super::picker::Picker;
+use super::trial::{Agrees, Attempt, Comparison, OnClones, Repeatable};
 use crate::decide::AutoHeuristic;
+use crate::panics::caught;
 
 /// Kernels of one signature `F`, for example `fn(&[f32], &mut [f32])`; a call runs the fastest one for its input.
 /// See the [module](super).
+///
+/// A kernel that panics is not called again for such inputs, and the fallback runs instead. The fallback's own panic,
+/// and every panic in a build with `panic = "abort"`, reaches the caller.
 pub struct MultiKernel<F> {
     pub(super) functions: Vec<F>,
     pub(super) picker: Picker,
-}
-
-/// A kernel's return value. It reports failure, so that a kernel that fails fast does not win.
-pub trait Attempt {
-    /// Why it failed; `None` if it succeeded.
-    fn failure(&self) -> Option<String>;
-}
-
-impl Attempt for () {
-    fn failure(&self) -> Option<String> {
-        None
-    }
-}
-
-impl<T, E: fmt::Display> Attempt for Result<T, E> {
-    fn failure(&self) -> Option<String> {
-        self.as_ref().err().map(ToString::to_string)
-    }
 }
 
 impl<F> MultiKernel<F> {
@@ -40,39 +26,105 @@ impl<F> MultiKernel<F> {
     /// `call` calls the given kernel with the caller's arguments. Measuring calls it many times, so one call must
     /// not change what the next one computes; for kernels that write their input, use [`run_on`](Self::run_on).
     #[inline]
-    pub fn run<R: Attempt>(&self, values: &[Scalar<'_>], mut call: impl FnMut(&F) -> R) -> R {
-        match self.picker.known(values) {
-            Some(kernel) if !self.picker.is_watched_now() => call(&self.functions[kernel]),
-            Some(kernel) => self.run_watched(kernel, values, || call(&self.functions[kernel])),
-            None => {
-                let kernel = self.picker.missed(values, Batches::Allowed, &mut |kernel, runs| {
-                    self.time(|| (0..runs).find_map(|_| black_box(call(&self.functions[kernel])).failure()))
-                });
-                call(&self.functions[kernel])
+    pub fn run<R: Attempt>(&self, values: &[Scalar<'_>], call: impl FnMut(&F) -> R) -> R {
+        self.run_compared(values, call, None)
+    }
+
+    /// Like [`run`](Self::run), and compares each kernel's result with the fallback's before measuring: `agrees` gets
+    /// the fallback's result and the kernel's. A kernel whose result does not agree never wins.
+    ///
+    /// ```
+    /// # use ah_runtime::{AutoHeuristic, MultiKernel};
+    /// # let x = [1.0_f32, 2.0];
+    /// # type Sum = fn(&[f32]) -> f32;
+    /// # let sum = MultiKernel::<Sum>::builder(AutoHeuristic::builder("sum").numerical("length"))
+    /// #     .kernel("forward", "1", (|x| x.iter().sum()) as Sum).no_cache().build().unwrap();
+    /// let call = |kernel: &Sum| Ok::<_, String>(kernel(&x));
+    /// let total = sum.run_checked(&[x.len().into()], call, |expected, found| expected == found);
+    /// # assert_eq!(total, Ok(3.0));
+    /// ```
+    #[inline]
+    pub fn run_checked<R: Attempt>(
+        &self,
+        values: &[Scalar<'_>],
+        call: impl FnMut(&F) -> R,
+        agrees: impl Fn(&R, &R) -> bool,
+    ) -> R {
+        self.run_compared(values, call, Some(&agrees))
+    }
+
+    #[inline]
+    fn run_compared<R: Attempt>(
+        &self,
+        values: &[Scalar<'_>],
+        mut call: impl FnMut(&F) -> R,
+        agrees: Agrees<'_, R>,
+    ) -> R {
+        let kernel = match self.picker.known(values) {
+            Some(kernel) if !self.picker.is_watched_now() => kernel,
+            Some(kernel) => {
+                return self.run_or_fall_back(kernel, values, |f| self.watched(kernel, values, || call(f)));
             }
-        }
+            None => {
+                let comparison = Comparison::new(agrees, self.picker.fallback());
+                let (functions, timer) = (&self.functions[..], &self.picker.timer);
+                let mut trial = Repeatable { functions, timer, call: &mut call, comparison };
+                self.picker.missed(values, &mut trial)
+            }
+        };
+        self.run_or_fall_back(kernel, values, call)
     }
 
     /// Like [`run`](Self::run), for kernels that write their input. Measuring works on clones, and cloning is not
     /// part of the time.
+    ///
+    /// A kernel that panics outside measuring may leave the input half written. The panic is then remembered and
+    /// reaches the caller.
     #[inline]
     pub fn run_on<A: Clone, R: Attempt>(
         &self,
         values: &[Scalar<'_>],
         input: &mut A,
-        mut call: impl FnMut(&F, &mut A) -> R,
+        call: impl FnMut(&F, &mut A) -> R,
     ) -> R {
-        match self.picker.known(values) {
-            Some(kernel) if !self.picker.is_watched_now() => call(&self.functions[kernel], input),
-            Some(kernel) => self.run_watched(kernel, values, || call(&self.functions[kernel], input)),
-            None => {
-                let kernel = self.picker.missed(values, Batches::Forbidden, &mut |kernel, _| {
-                    let mut clone = input.clone();
-                    self.time(|| black_box(call(&self.functions[kernel], &mut clone)).failure())
-                });
-                call(&self.functions[kernel], input)
+        self.run_on_compared(values, input, call, None)
+    }
+
+    /// Like [`run_on`](Self::run_on), and compares what each kernel makes of the input with what the fallback makes of
+    /// it before measuring. A kernel whose output does not agree never wins.
+    #[inline]
+    pub fn run_on_checked<A: Clone, R: Attempt>(
+        &self,
+        values: &[Scalar<'_>],
+        input: &mut A,
+        call: impl FnMut(&F, &mut A) -> R,
+        agrees: impl Fn(&A, &A) -> bool,
+    ) -> R {
+        self.run_on_compared(values, input, call, Some(&agrees))
+    }
+
+    #[inline]
+    fn run_on_compared<A: Clone, R: Attempt>(
+        &self,
+        values: &[Scalar<'_>],
+        input: &mut A,
+        mut call: impl FnMut(&F, &mut A) -> R,
+        agrees: Agrees<'_, A>,
+    ) -> R {
+        let kernel = match self.picker.known(values) {
+            Some(kernel) if !self.picker.is_watched_now() => kernel,
+            Some(kernel) => {
+                let call = || self.watched(kernel, values, || call(&self.functions[kernel], input));
+                return self.run_or_panic(kernel, values, call);
             }
-        }
+            None => {
+                let comparison = Comparison::new(agrees, self.picker.fallback());
+                let (functions, timer) = (&self.functions[..], &self.picker.timer);
+                let mut trial = OnClones { functions, timer, input, call: &mut call, comparison };
+                self.picker.missed(values, &mut trial)
+            }
+        };
+        self.run_or_panic(kernel, values, || call(&self.functions[kernel], input))
     }
 
     /// Returns the position of the kernel that would run; `None` if a call would have to measure.
@@ -101,13 +153,38 @@ impl<F> MultiKernel<F> {
         self.picker.explain()
     }
 
+    /// Calls a kernel. If it panics, remembers that and calls the fallback.
+    #[inline]
+    fn run_or_fall_back<R>(&self, kernel: usize, values: &[Scalar<'_>], mut call: impl FnMut(&F) -> R) -> R {
+        let fallback = &self.functions[self.picker.fallback()];
+        if kernel == self.picker.fallback() {
+            return call(fallback);
+        }
+        match caught(|| call(&self.functions[kernel])) {
+            Ok(result) => result,
+            Err(panic) => {
+                self.picker.panicked(kernel, values, panic.reason());
+                call(fallback)
+            }
+        }
+    }
+
+    /// Calls a kernel. If it panics, remembers that and panics on.
+    #[inline]
+    fn run_or_panic<R>(&self, kernel: usize, values: &[Scalar<'_>], call: impl FnOnce() -> R) -> R {
+        if kernel == self.picker.fallback() {
+            return call();
+        }
+        caught(call).unwrap_or_else(|panic| {
+            self.picker.panicked(kernel, values, panic.reason());
+            panic.resume()
+        })
+    }
+
     #[cold]
-    fn run_watched<R>(&self, kernel: usize, values: &[Scalar<'_>], call: impl FnOnce() -> R) -> R
-    where
-        R: Attempt,
-    {
+    fn watched<R: Attempt>(&self, kernel: usize, values: &[Scalar<'_>], call: impl FnOnce() -> R) -> R {
         let (mut call, mut result) = (Some(call), None);
-        let ms = self.picker.time(&mut || {
+        let ms = (self.picker.timer)(&mut || {
             if let Some(call) = call.take() {
                 result = Some(call());
             }
@@ -121,12 +198,6 @@ impl<F> MultiKernel<F> {
             }
             None => unreachable!("the timer did not call its argument: see Builder::timer"),
         }
-    }
-
-    fn time(&self, mut attempt: impl FnMut() -> Option<String>) -> Result<f64, String> {
-        let mut failure = None;
-        let ms = self.picker.time(&mut || failure = attempt());
-        failure.map_or(Ok(ms), Err)
     }
 }
 

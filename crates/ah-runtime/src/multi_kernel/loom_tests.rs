@@ -11,7 +11,7 @@ use ah_types::{Device, Scalar};
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
 
-use super::picker::Batches;
+use super::measure::Trial;
 use super::{Builder, Dimension, Event, Miss, MultiKernel, POLICY, Watch};
 use crate::{AutoHeuristic, Environment, Heuristic, Unsure, register};
 
@@ -169,21 +169,49 @@ fn at_the_limit_neither_measures_more() {
 }
 
 #[test]
-fn a_panic_of_a_kernel_gives_the_claim_back() {
+fn a_panic_while_measuring_gives_the_claim_back() {
     model(|| {
         let multi = Arc::new(builder().build().unwrap());
         both(
             &multi,
             |multi| {
-                let panics = std::panic::AssertUnwindSafe(|| {
-                    multi.picker.missed(&n(8.0), Batches::Forbidden, &mut |_, _| panic!("on purpose"))
-                });
+                let panics =
+                    std::panic::AssertUnwindSafe(|| multi.picker.missed(&n(8.0), &mut PanickingTrial));
                 std::panic::catch_unwind(panics).is_err()
             },
             |multi| run(multi, 8.0),
         );
         run(&multi, 8.0);
         assert_eq!(multi.pick(&n(8.0)), Some(FAST));
+    });
+}
+
+/// Panics outside of any kernel, so that nothing catches it.
+struct PanickingTrial;
+
+impl Trial for PanickingTrial {
+    fn repeats(&self) -> bool {
+        false
+    }
+    fn time(&mut self, _: usize, _: u32) -> Result<f64, String> {
+        panic!("on purpose")
+    }
+    fn check(&mut self, _: usize) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_panic_of_the_pick_is_remembered_while_another_thread_calls_it() {
+    model(|| {
+        let multi = Arc::new(builder().build().unwrap());
+        run(&multi, 8.0);
+        let panicked = |multi: &MultiKernel<Kernel>| multi.picker.panicked(FAST, &n(8.0), "panicked".into());
+        both(&multi, panicked, |multi| {
+            run(multi, 8.0);
+            panicked(multi);
+        });
+        assert_eq!(multi.pick(&n(8.0)), Some(SLOW));
     });
 }
 

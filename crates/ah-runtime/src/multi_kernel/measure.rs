@@ -1,11 +1,8 @@
-//! Measures the kernels on one input, by the project's timing policy.
+//! Measures the kernels on one input, with the driver that `ah-collect` uses too.
 
-use ah_measure::Race;
-use ah_types::Outcome;
+use ah_measure::{Bench, Burst, Failure};
 use ah_types::timing::TimingPolicy;
-
-/// Most runs in one sample, for kernels of a few nanoseconds.
-const MAX_BATCH: u32 = 10_000;
+use ah_types::{ChoiceId, Outcome};
 
 /// The default policy of a MultiKernel. The program waits for the measurement, so it takes less time than collecting
 /// does.
@@ -22,57 +19,59 @@ pub const POLICY: TimingPolicy = TimingPolicy {
     repetitions: 3,
 };
 
-/// Runs a kernel this many times; returns the milliseconds of all runs together, or why it failed.
-pub(super) type Bench<'a> = dyn FnMut(usize, u32) -> Result<f64, String> + 'a;
+/// Milliseconds of a run that is too short for the clock. Above 0, because a time of 0 counts as a failure.
+const BELOW_RESOLUTION_MS: f64 = 1e-9;
+
+/// Runs kernels with the arguments of the call that missed.
+pub(super) trait Trial {
+    /// True if several runs may make one sample; false if each run needs a fresh input.
+    fn repeats(&self) -> bool;
+
+    /// Runs a kernel this many times; returns the milliseconds of all runs together.
+    ///
+    /// # Errors
+    /// Why the kernel failed.
+    fn time(&mut self, kernel: usize, runs: u32) -> Result<f64, String>;
+
+    /// Compares a kernel's result with the fallback's, if the program gave a comparison.
+    ///
+    /// # Errors
+    /// Why the kernel failed, or that its result is wrong.
+    fn check(&mut self, kernel: usize) -> Result<(), String>;
+}
 
 /// Measures the kernels for which `eligible` is true, in turns. Skips the others.
 pub(super) fn measure(
     policy: TimingPolicy,
     kernels: usize,
-    eligible: impl Fn(usize) -> bool,
-    bench: &mut Bench<'_>,
+    eligible: &dyn Fn(usize) -> bool,
+    trial: &mut dyn Trial,
 ) -> Vec<Outcome> {
-    let mut race = Race::new(policy, kernels);
-    let mut batches = vec![1_u32; kernels];
-    let mut outcomes: Vec<Option<Outcome>> = vec![None; kernels];
-    for kernel in 0..kernels {
-        if !eligible(kernel) {
-            race.withdraw(kernel);
-            outcomes[kernel] = Some(Outcome::skipped("not eligible"));
-            continue;
-        }
-        let mut shortest = f64::INFINITY;
-        for _ in 0..policy.warmup_runs.max(1) {
-            match bench(kernel, 1) {
-                Ok(ms) => shortest = shortest.min(ms),
-                Err(reason) => {
-                    race.withdraw(kernel);
-                    outcomes[kernel] = Some(Outcome::failed(reason));
-                    break;
-                }
-            }
-        }
-        batches[kernel] = batch(policy.min_sample_ms, shortest);
-    }
-    while let Some(kernel) = race.next() {
-        let runs = batches[kernel];
-        match bench(kernel, runs) {
-            Ok(ms) => race.record(kernel, ms / f64::from(runs), ms),
-            Err(reason) => {
-                race.withdraw(kernel);
-                outcomes[kernel] = Some(Outcome::failed(reason));
-            }
-        }
-    }
-    let measured = |kernel: usize| Outcome::Measured { feedback: race.samples(kernel).to_vec() };
-    outcomes.into_iter().enumerate().map(|(kernel, o)| o.unwrap_or_else(|| measured(kernel))).collect()
+    let min_sample_ms = if trial.repeats() { policy.min_sample_ms } else { 0.0 };
+    let policy = TimingPolicy { min_sample_ms, cold: false, ..policy };
+    ah_measure::measure_choices(&mut KernelBench { eligible, trial }, kernels, &policy).outcomes
 }
 
-/// Returns the number of runs that fill a sample.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn batch(min_sample_ms: f64, ms: f64) -> u32 {
-    // `as` saturates: NaN (0 / 0) becomes 0, and a large quotient becomes `u32::MAX`.
-    ((min_sample_ms / ms).ceil() as u32).clamp(1, MAX_BATCH)
+struct KernelBench<'a> {
+    eligible: &'a dyn Fn(usize) -> bool,
+    trial: &'a mut dyn Trial,
+}
+
+impl Bench for KernelBench<'_> {
+    fn check(&mut self, choice: ChoiceId) -> Result<(), Failure> {
+        if !(self.eligible)(choice.index()) {
+            return Err(Failure::skipped("not eligible"));
+        }
+        self.trial.check(choice.index()).map_err(Failure::Failed)
+    }
+
+    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Vec<f64>, Failure> {
+        let sample = |_| {
+            let ms = self.trial.time(choice.index(), burst.runs).map_err(Failure::Failed)?;
+            Ok(if ms == 0.0 { BELOW_RESOLUTION_MS } else { ms / f64::from(burst.runs) })
+        };
+        (0..burst.samples).map(sample).collect()
+    }
 }
 
 /// Returns the kernel with the least median; `None` if none was measured. Medians within the policy's target relative
@@ -86,46 +85,79 @@ pub(super) fn winner(medians: &[f64], relative_error: f64) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn medians(outcomes: &[Outcome]) -> Vec<f64> {
-        outcomes.iter().map(|o| o.median().unwrap_or(f64::NAN)).collect()
+    /// Slow; failing at once, so seemingly fast; failing later; not eligible; fast but noisy; wrong.
+    #[derive(Default)]
+    struct Misbehaving {
+        calls: [usize; 6],
+        largest_batch: u32,
+    }
+
+    impl Trial for Misbehaving {
+        fn repeats(&self) -> bool {
+            true
+        }
+
+        fn time(&mut self, kernel: usize, runs: u32) -> Result<f64, String> {
+            self.calls[kernel] += 1;
+            self.largest_batch = self.largest_batch.max(runs);
+            match kernel {
+                0 => Ok(1.0 * f64::from(runs)),
+                1 => Err("no".to_owned()),
+                2 if self.calls[2] > 3 => Err("later".to_owned()),
+                2 => Ok(0.01 * f64::from(runs)),
+                4 => Ok([0.5, 0.9, 0.5][self.calls[4] % 3] * f64::from(runs)),
+                _ => unreachable!("it is not eligible, or wrong"),
+            }
+        }
+
+        fn check(&mut self, kernel: usize) -> Result<(), String> {
+            if kernel == 5 { Err("wrong".to_owned()) } else { Ok(()) }
+        }
     }
 
     #[test]
     fn the_least_median_wins_and_failures_never_do() {
-        // Slow; failing at once, so seemingly fast; failing later; not eligible; fast but noisy.
-        let mut calls = [0; 5];
-        let mut bench = |kernel: usize, runs: u32| {
-            calls[kernel] += 1;
-            match kernel {
-                0 => Ok(1.0 * f64::from(runs)),
-                1 => Err("no".to_owned()),
-                2 if calls[2] > 3 => Err("later".to_owned()),
-                2 => Ok(0.01 * f64::from(runs)),
-                3 => unreachable!("it is not eligible"),
-                _ => Ok([0.5, 0.9, 0.5][calls[4] % 3] * f64::from(runs)),
-            }
-        };
-        let outcomes = measure(POLICY, 5, |kernel| kernel != 3, &mut bench);
+        let outcomes = measure(POLICY, 6, &|kernel| kernel != 3, &mut Misbehaving::default());
         assert_eq!(outcomes[1], Outcome::failed("no"));
         assert_eq!(outcomes[2], Outcome::failed("later"));
         assert_eq!(outcomes[3], Outcome::skipped("not eligible"));
-        assert_eq!(winner(&medians(&outcomes), 0.02), Some(4));
+        assert_eq!(outcomes[5], Outcome::failed("wrong"));
+        let medians: Vec<f64> = outcomes.iter().map(|o| o.median().unwrap_or(f64::NAN)).collect();
+        assert_eq!(winner(&medians, 0.02), Some(4));
+    }
+
+    #[test]
+    fn medians_within_the_relative_error_tie() {
         assert_eq!(winner(&[f64::INFINITY, f64::NAN], 0.02), None);
         assert_eq!(winner(&[2.0, 1.0, 1.0], 0.0), Some(1));
         assert_eq!(winner(&[f64::NAN, 1.02, 1.0], 0.02), Some(1));
         assert_eq!(winner(&[1.03, f64::INFINITY, 1.0], 0.02), Some(2));
     }
 
+    /// Takes this many milliseconds a run.
+    struct Short(f64, u32);
+
+    impl Trial for Short {
+        fn repeats(&self) -> bool {
+            true
+        }
+
+        fn time(&mut self, _: usize, runs: u32) -> Result<f64, String> {
+            self.1 = self.1.max(runs);
+            Ok(self.0 * f64::from(runs))
+        }
+
+        fn check(&mut self, _: usize) -> Result<(), String> {
+            Ok(())
+        }
+    }
+
     #[test]
-    fn short_kernels_run_in_batches() {
-        let mut largest = 0;
-        let mut bench = |_, runs: u32| {
-            largest = largest.max(runs);
-            Ok(1e-6 * f64::from(runs))
-        };
-        measure(POLICY, 1, |_| true, &mut bench);
-        assert_eq!(largest, 10_000);
-        assert_eq!((batch(0.05, 0.0), batch(0.05, 1.0), batch(0.05, 0.02)), (MAX_BATCH, 1, 3));
-        assert_eq!(batch(0.05, f64::INFINITY), 1);
+    fn short_kernels_run_in_batches_even_below_the_clocks_resolution() {
+        for (ms, batch) in [(0.0, 10_000), (1e-6, 10_000), (0.02, 3), (1.0, 1)] {
+            let mut trial = Short(ms, 0);
+            let outcomes = measure(POLICY, 1, &|_| true, &mut trial);
+            assert_eq!((trial.1, outcomes[0].median().is_some()), (batch, true), "{ms} ms: {outcomes:?}");
+        }
     }
 }

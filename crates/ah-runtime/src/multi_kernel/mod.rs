@@ -44,7 +44,7 @@
 //! [`Builder::max_picks`], or in a program that only [looks up](Builder::lookup).
 //!
 //! Where to begin: [`MultiKernel`] (`kernels`) runs, [`Builder`] sets up, `picker` chooses the kernel, `picks/`
-//! remembers, `measure` takes the times.
+//! remembers, `measure` and `trial` take the times.
 
 mod builder;
 mod claims;
@@ -57,12 +57,14 @@ mod metrics;
 mod picker;
 mod picks;
 mod source_hash;
+mod trial;
 mod watch;
 
 pub use builder::{Builder, MultiKernelError};
 pub use event::{Event, Miss};
-pub use kernels::{Attempt, MultiKernel};
+pub use kernels::MultiKernel;
 pub use measure::POLICY;
 pub use picks::{Bucket, Dimension, Guard, PicksError};
 pub use source_hash::source_hash;
+pub use trial::Attempt;
 pub use watch::Watch;

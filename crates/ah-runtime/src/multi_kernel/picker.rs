@@ -10,7 +10,7 @@ use ah_types::{Outcome, Scalar};
 
 use super::claims::Claims;
 use super::event::{Event, Events, Milliseconds, Miss};
-use super::measure::{self, Bench};
+use super::measure::{self, Trial};
 use super::metrics;
 use super::picks::{self, KernelSet, KeyMap, Pick, Stamp, Table};
 use super::watch::Watcher;
@@ -23,13 +23,6 @@ pub(super) type Eligibility = Box<dyn Fn(&[Scalar<'_>]) -> bool + Send + Sync>;
 
 /// Runs its argument once; returns the milliseconds.
 pub(super) type Timer = Box<dyn Fn(&mut dyn FnMut()) -> f64 + Send + Sync>;
-
-/// Whether a sample may consist of several runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Batches {
-    Allowed,
-    Forbidden,
-}
 
 /// A file of picks. It is read again after another process changes it.
 #[derive(Debug)]
@@ -86,8 +79,9 @@ impl Picker {
         self.events.all()
     }
 
-    pub(super) fn time(&self, run: &mut dyn FnMut()) -> f64 {
-        (self.timer)(run)
+    #[inline]
+    pub(super) fn fallback(&self) -> usize {
+        self.decision.fallback_index()
     }
 
     #[inline]
@@ -96,43 +90,41 @@ impl Picker {
     }
 
     #[inline]
-    fn is_eligible(&self, kernel: usize, values: &[Scalar<'_>]) -> bool {
+    fn is_eligible(&self, table: &Table, kernel: usize, values: &[Scalar<'_>]) -> bool {
         self.eligible[kernel].as_ref().is_none_or(|eligible| eligible(values))
+            && !table.has_panicked(kernel, values)
     }
 
     /// Returns the kernel to run, if it is known without measuring. Does not allocate or lock.
     #[inline]
     pub(super) fn known(&self, values: &[Scalar<'_>]) -> Option<usize> {
-        if let Some(kernel) = self.forced {
-            return Some(if self.is_eligible(kernel, values) {
-                kernel
-            } else {
-                self.decision.fallback_index()
-            });
-        }
         let table = self.table.load();
+        if let Some(kernel) = self.forced {
+            return Some(if self.is_eligible(&table, kernel, values) { kernel } else { self.fallback() });
+        }
         if table.generation != find::generation() {
             drop(table);
             self.look_for_heuristics();
             return self.known(values);
         }
         if table.consults {
-            let answer = self.decision.choose_among(values, &|kernel| self.is_eligible(kernel, values));
+            let answer =
+                self.decision.choose_among(values, &|kernel| self.is_eligible(&table, kernel, values));
             if answer.is_learned() {
                 return Some(answer.index);
             }
         }
         let pick = table.find(values)?;
-        if self.is_eligible(pick.kernel, values) {
+        if self.is_eligible(&table, pick.kernel, values) {
             return Some(pick.kernel);
         }
-        self.next_best(pick, values)
+        self.next_best(&table, pick, values)
     }
 
     /// Returns the fastest kernel measured with this pick that supports the input.
     #[cold]
-    fn next_best(&self, pick: &Pick, values: &[Scalar<'_>]) -> Option<usize> {
-        pick.best(|kernel| self.is_eligible(kernel, values))
+    fn next_best(&self, table: &Table, pick: &Pick, values: &[Scalar<'_>]) -> Option<usize> {
+        pick.best(|kernel| self.is_eligible(table, kernel, values))
     }
 
     #[cold]
@@ -155,8 +147,8 @@ impl Picker {
 
     /// Finds or measures a pick, because no remembered one serves. Returns the kernel to run.
     #[cold]
-    pub(super) fn missed(&self, values: &[Scalar<'_>], batches: Batches, bench: &mut Bench<'_>) -> usize {
-        let fallback = self.decision.fallback_index();
+    pub(super) fn missed(&self, values: &[Scalar<'_>], trial: &mut dyn Trial) -> usize {
+        let fallback = self.fallback();
         if self.widen(values)
             && let Some(kernel) = self.known(values)
         {
@@ -189,7 +181,7 @@ impl Picker {
             }
             return fallback;
         }
-        self.measure(key, values, miss, batches, bench).unwrap_or(fallback)
+        self.measure(key, values, miss, trial).unwrap_or(fallback)
     }
 
     /// True if it is settled that nothing is measured. Such calls must be cheap.
@@ -232,21 +224,13 @@ impl Picker {
         !widened.is_empty()
     }
 
-    fn measure(
-        &self,
-        key: u64,
-        values: &[Scalar<'_>],
-        miss: Miss,
-        batches: Batches,
-        bench: &mut Bench<'_>,
-    ) -> Option<usize> {
+    fn measure(&self, key: u64, values: &[Scalar<'_>], miss: Miss, trial: &mut dyn Trial) -> Option<usize> {
         let context = self.context(values);
-        let mut policy = self.policy;
-        if batches == Batches::Forbidden {
-            policy.min_sample_ms = 0.0;
-        }
-        let kernels = self.kernels.kernels.len();
-        let outcomes = measure::measure(policy, kernels, |kernel| self.is_eligible(kernel, values), bench);
+        let (policy, kernels) = (self.policy, self.kernels.kernels.len());
+        let table = self.table.load();
+        let outcomes =
+            measure::measure(policy, kernels, &|kernel| self.is_eligible(&table, kernel, values), trial);
+        drop(table);
         for (kernel, outcome) in outcomes.iter().enumerate() {
             if let Outcome::Failed { reason } = outcome {
                 let (kernel, reason) = (self.name_of(kernel), reason.clone());
@@ -291,6 +275,17 @@ impl Picker {
         self.share(&pick);
         self.events.add(self.decision.name(), event);
         Some(kernel)
+    }
+
+    /// Remembers that a kernel panicked for these values: it is not called for them again, and a pick of it gives way
+    /// to the next best kernel.
+    #[cold]
+    pub(super) fn panicked(&self, kernel: usize, values: &[Scalar<'_>], reason: String) {
+        if let Some(pick) = self.change(|table| table.add_panic(kernel, values)) {
+            self.share(&pick);
+        }
+        let event = Event::Failed { kernel: self.name_of(kernel), reason, context: self.context(values) };
+        self.events.add(self.decision.name(), event);
     }
 
     fn give_up(&self, key: u64, event: Event) {

@@ -32,8 +32,13 @@ impl Pick {
 
     #[inline]
     fn holds(&self, values: &[Scalar<'_>]) -> bool {
-        self.guards.iter().zip(values).all(|(guard, value)| guard.holds(*value))
+        holds(&self.guards, values)
     }
+}
+
+#[inline]
+fn holds(guards: &[Guard], values: &[Scalar<'_>]) -> bool {
+    guards.iter().zip(values).all(|(guard, value)| guard.holds(*value))
 }
 
 /// The picks of one MultiKernel at one moment. Readers share it; a change makes a new table.
@@ -42,11 +47,23 @@ pub(crate) struct Table {
     dimensions: Arc<[Dimension]>,
     treatments: Box<[Treatment]>,
     picks: KeyMap<Arc<Pick>>,
+    /// Kernels that panicked in a call of the program. Empty in a good program.
+    panics: Vec<KernelPanic>,
     /// The registry's generation that `consults` is for.
     pub(crate) generation: u64,
     /// True if a heuristic serves; it is asked first.
     pub(crate) consults: bool,
 }
+
+/// A kernel that panicked, and the guards of the values. No guards: for all values.
+#[derive(Clone, Debug)]
+struct KernelPanic {
+    kernel: usize,
+    guards: Box<[Guard]>,
+}
+
+/// Most panics remembered by their values. A kernel that panics beyond it is not called again at all.
+const MAX_PANICS: usize = 64;
 
 /// A dimension that has become dynamic, with the two values that made it so.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,7 +83,14 @@ impl Table {
             FeatureKind::Numerical => Treatment::Exact,
         };
         let treatments = schema.features().iter().enumerate().map(treatment).collect();
-        Self { dimensions, treatments, picks: KeyMap::default(), generation: 0, consults: false }
+        Self {
+            dimensions,
+            treatments,
+            picks: KeyMap::default(),
+            panics: Vec::new(),
+            generation: 0,
+            consults: false,
+        }
     }
 
     /// Returns the key of these values, or the first slot whose value is undefined.
@@ -218,6 +242,31 @@ impl Table {
     /// Forgets the pick of this key.
     pub(crate) fn forget(&mut self, key: u64) {
         self.picks.remove(&key);
+    }
+
+    /// True if this kernel panicked for such values.
+    #[inline]
+    pub(crate) fn has_panicked(&self, kernel: usize, values: &[Scalar<'_>]) -> bool {
+        !self.panics.is_empty() && self.panics.iter().any(|p| p.kernel == kernel && holds(&p.guards, values))
+    }
+
+    /// Remembers that this kernel panicked for these values. If it was their pick, the next best kernel takes its
+    /// place, and the changed pick is returned.
+    pub(crate) fn add_panic(&mut self, kernel: usize, values: &[Scalar<'_>]) -> Option<Pick> {
+        let known = if self.panics.len() < MAX_PANICS { self.guards(values) } else { None };
+        let guards = known.unwrap_or_default();
+        self.panics.push(KernelPanic { kernel, guards });
+        let (key, mut pick) = (self.key(values).ok()?, Pick::clone(self.find(values)?));
+        pick.ms[kernel] = f64::INFINITY;
+        if pick.kernel == kernel {
+            let Some(next) = pick.best(|_| true) else {
+                self.forget(key);
+                return None;
+            };
+            (pick.kernel, pick.promised_ms) = (next, pick.ms[next]);
+        }
+        self.insert(pick.clone());
+        Some(pick)
     }
 
     /// Returns a table with the same treatments and no picks.

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::context::{Scalar, Value};
-use crate::expr::{self, Expr, ParseError, Row, TypeError, Typed};
+use crate::expr::{self, ParseError, Part, Row, TypeError, TypedExpr};
 use crate::feature::{DuplicateFeature, Feature, Schema};
 
 /// An expression and the name of the feature that it computes.
@@ -61,7 +61,7 @@ const MAX_COST: u64 = 2_000;
 pub struct Features {
     base: Schema,
     all: Schema,
-    derived: Vec<(Derived, Typed)>,
+    derived: Vec<(Derived, TypedExpr)>,
 }
 
 impl Features {
@@ -78,7 +78,10 @@ impl Features {
                 .map_err(|source| DerivedError::Parse { name: d.name.clone(), source })?;
             let typed =
                 parsed.resolve(&all).map_err(|source| DerivedError::Type { name: d.name.clone(), source })?;
-            let cost = cost(typed.expr(), &costs);
+            let mut cost: u64 = 0;
+            typed.for_each_part(&mut |part| {
+                cost = cost.saturating_add(if let Part::Feature(slot) = part { costs[slot] } else { 1 });
+            });
             if cost > MAX_COST {
                 return Err(DerivedError::TooCostly { name: d.name.clone(), cost });
             }
@@ -106,7 +109,7 @@ impl Features {
 
     /// The derived features with their resolved expressions; the first has slot `base().len()`.
     #[must_use]
-    pub fn derived(&self) -> &[(Derived, Typed)] {
+    pub fn derived(&self) -> &[(Derived, TypedExpr)] {
         &self.derived
     }
 
@@ -115,17 +118,6 @@ impl Features {
     #[must_use]
     pub fn row<'a, R: Row + ?Sized>(&'a self, values: &'a R) -> FeatureRow<'a, R> {
         FeatureRow { features: self, values }
-    }
-}
-
-fn cost(expr: &Expr<usize>, costs: &[u64]) -> u64 {
-    match expr {
-        Expr::Number(_) | Expr::Bool(_) | Expr::Text(_) => 1,
-        Expr::Feature(slot) => costs[*slot],
-        Expr::Unary(_, a) => cost(a, costs).saturating_add(1),
-        Expr::Binary(_, a, b) => cost(a, costs).saturating_add(cost(b, costs)).saturating_add(1),
-        Expr::If(c, a, b) => [c, a, b].iter().fold(1, |sum: u64, e| sum.saturating_add(cost(e, costs))),
-        Expr::Call(_, args) => args.iter().fold(1, |sum: u64, e| sum.saturating_add(cost(e, costs))),
     }
 }
 

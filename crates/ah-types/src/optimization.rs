@@ -243,7 +243,7 @@ impl Optimization {
             let mut usable = true;
             // A malformed expression is kept: `Features::new` then says what is wrong with it.
             if let Ok(parsed) = expr::parse(&derived.expression) {
-                parsed.for_each_feature(&mut |name| usable &= known.contains(&name.as_str()));
+                parsed.for_each_feature(&mut |name| usable &= known.contains(&name));
             }
             if usable {
                 known.push(&derived.name);

@@ -29,7 +29,7 @@ fn model() -> Model {
     let derived = [Derived { name: "k/n".into(), expression: "k / n".into() }];
     let features = Features::new(schema, &derived).unwrap();
     let parsed = expr::parse("k >= 1").unwrap();
-    let typed = parsed.resolve(features.base()).unwrap();
+    let typed = parsed.resolve_bool(features.base()).unwrap();
     Model {
         heuristic: "Toy".into(),
         optimization: "toy".into(),

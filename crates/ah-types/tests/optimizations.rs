@@ -49,7 +49,7 @@ fn every_built_in_optimization_resolves() {
         assert_eq!(features.all().len(), features.base().len() + features.derived().len());
         for p in &optimization.preconditions {
             let parsed = ah_types::expr::parse(&p.expression).unwrap();
-            parsed.resolve(features.base()).unwrap().expect_bool(&parsed).unwrap();
+            parsed.resolve_bool(features.base()).unwrap();
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ah_types::expr::{BinaryOp, Expr};
+use ah_types::expr::{BoolExpr, CategoryExpr, NumberExpr, TypedExpr};
 
 /// Which categories meet in expressions.
 #[derive(Default)]
@@ -15,44 +15,75 @@ pub(super) struct Categories<'m> {
 }
 
 impl<'m> Categories<'m> {
-    pub(super) fn walk(&mut self, expr: &'m Expr<usize>) {
+    pub(super) fn walk(&mut self, expr: &'m TypedExpr) {
         match expr {
-            Expr::Number(_) | Expr::Bool(_) => {}
-            Expr::Text(text) => {
-                self.texts.insert(text);
+            TypedExpr::Number(a) => self.number(a),
+            TypedExpr::Bool(a) => self.truth(a),
+            TypedExpr::Category(a) => self.category(a),
+        }
+    }
+
+    pub(super) fn truth(&mut self, expr: &'m BoolExpr) {
+        match expr {
+            BoolExpr::Literal(_) => {}
+            BoolExpr::Not(a) => self.truth(a),
+            BoolExpr::And(a, b) | BoolExpr::Or(a, b) => {
+                self.truth(a);
+                self.truth(b);
             }
-            // Numbers come here too; they have no variants.
-            Expr::Feature(slot) => {
-                self.general.insert(*slot);
+            BoolExpr::Compare(_, a, b) => {
+                self.number(a);
+                self.number(b);
             }
-            Expr::Unary(_, a) => self.walk_number(a),
-            Expr::Binary(BinaryOp::Eq | BinaryOp::Ne, a, b) => match (&**a, &**b) {
-                (Expr::Feature(slot), Expr::Text(text)) | (Expr::Text(text), Expr::Feature(slot)) => {
+            BoolExpr::Match { left, right, .. } => match (left, right) {
+                (CategoryExpr::Feature(slot), CategoryExpr::Text(text))
+                | (CategoryExpr::Text(text), CategoryExpr::Feature(slot)) => {
                     self.compared.push((*slot, text));
                     self.texts.insert(text);
                 }
                 _ => {
-                    self.walk(a);
-                    self.walk(b);
+                    self.category(left);
+                    self.category(right);
                 }
             },
-            Expr::Binary(_, a, b) => {
-                self.walk_number(a);
-                self.walk_number(b);
+            BoolExpr::If(c, a, b) => {
+                self.truth(c);
+                self.truth(a);
+                self.truth(b);
             }
-            Expr::If(c, a, b) => {
-                self.walk(c);
-                self.walk(a);
-                self.walk(b);
-            }
-            Expr::Call(_, args) => args.iter().for_each(|a| self.walk_number(a)),
         }
     }
 
-    /// An operand that is a number or a truth value.
-    fn walk_number(&mut self, expr: &'m Expr<usize>) {
-        if !matches!(expr, Expr::Feature(_)) {
-            self.walk(expr);
+    fn number(&mut self, expr: &'m NumberExpr) {
+        match expr {
+            NumberExpr::Literal(_) | NumberExpr::Feature(_) => {}
+            NumberExpr::Unary(_, a) => self.number(a),
+            NumberExpr::Binary(_, a, b) => {
+                self.number(a);
+                self.number(b);
+            }
+            NumberExpr::If(c, a, b) => {
+                self.truth(c);
+                self.number(a);
+                self.number(b);
+            }
+        }
+    }
+
+    fn category(&mut self, expr: &'m CategoryExpr) {
+        match expr {
+            CategoryExpr::Text(text) => {
+                self.texts.insert(text);
+            }
+            CategoryExpr::Feature(slot) => {
+                self.general.insert(*slot);
+            }
+            CategoryExpr::Bool(a) => self.truth(a),
+            CategoryExpr::If(c, a, b) => {
+                self.truth(c);
+                self.category(a);
+                self.category(b);
+            }
         }
     }
 }

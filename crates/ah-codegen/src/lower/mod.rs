@@ -9,7 +9,7 @@ mod order;
 
 use std::collections::BTreeSet;
 
-use ah_types::expr::{BinaryOp, Expr, Function, Type, UnaryOp};
+use ah_types::expr::{Arithmetic, NumberExpr, NumberFunction, Type};
 use ah_types::{FeatureKind, Leaf, Model, Node, Ranked, Test, Tree};
 
 use categories::Categories;
@@ -137,16 +137,11 @@ pub fn lower<'m>(model: &'m Model) -> LoweredModel<'m> {
         mark(model, slot, &mut used);
     }
     if let Some(precondition) = &model.precondition {
-        precondition.typed.expr().for_each_feature(&mut |&slot| used[slot] = true);
+        precondition.typed.for_each_feature(&mut |slot| used[slot] = true);
     }
-    let expressions: Vec<&Expr<usize>> = (base..all)
-        .map(|slot| model.features.derived()[slot - base].1.expr())
-        .chain(model.precondition.as_ref().map(|p| p.typed.expr()))
-        .collect();
     let mut categories = Categories::default();
-    for expression in &expressions {
-        categories.walk(expression);
-    }
+    model.features.derived().iter().for_each(|(_, typed)| categories.walk(typed));
+    model.precondition.iter().for_each(|p| categories.truth(&p.typed));
     let categorical =
         |slot: usize| slot < base && model.features.base().features()[slot].kind == FeatureKind::Categorical;
     categories.general.retain(|&slot| categorical(slot));
@@ -227,39 +222,20 @@ impl LoweredModel<'_> {
         self.model.features.base().features().get(slot).is_some_and(|f| f.integer)
     }
 
-    /// What an expression of the model computes.
-    pub fn type_of(&self, expr: &Expr<usize>) -> Type {
-        match expr {
-            Expr::Number(_) | Expr::Call(..) | Expr::Unary(UnaryOp::Neg, _) => Type::Number,
-            Expr::Bool(_) | Expr::Unary(UnaryOp::Not, _) => Type::Bool,
-            Expr::Text(_) => Type::Category,
-            Expr::Feature(slot) => match self.model.features.all().features()[*slot].kind {
-                FeatureKind::Numerical => Type::Number,
-                FeatureKind::Categorical => Type::Category,
-            },
-            Expr::Binary(
-                BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem,
-                ..,
-            ) => Type::Number,
-            Expr::Binary(..) => Type::Bool,
-            Expr::If(_, a, _) => self.type_of(a),
-        }
-    }
-
     /// What integers compute faster, where the expression is that.
     #[must_use]
-    pub fn whole_operation(&self, expr: &Expr<usize>) -> Option<WholeOperation> {
+    pub fn whole_operation(&self, expr: &NumberExpr) -> Option<WholeOperation> {
         let (name, operand, power) = match expr {
-            Expr::Binary(BinaryOp::Rem, a, b) => ("low_bits", &**a, Some(power_of_two(b)?)),
-            Expr::Call(Function::Ctz, arguments) => ("trailing_zeros", arguments.first()?, None),
-            Expr::Call(function @ (Function::Ceil | Function::Floor), arguments) => {
-                let Expr::Binary(BinaryOp::Div, a, b) = arguments.first()? else { return None };
-                let name = if *function == Function::Ceil { "ceil_shifted" } else { "floor_shifted" };
+            NumberExpr::Binary(Arithmetic::Rem, a, b) => ("low_bits", &**a, Some(power_of_two(b)?)),
+            NumberExpr::Unary(NumberFunction::Ctz, a) => ("trailing_zeros", &**a, None),
+            NumberExpr::Unary(function @ (NumberFunction::Ceil | NumberFunction::Floor), quotient) => {
+                let NumberExpr::Binary(Arithmetic::Div, a, b) = &**quotient else { return None };
+                let name = if *function == NumberFunction::Ceil { "ceil_shifted" } else { "floor_shifted" };
                 (name, &**a, Some(power_of_two(b)?))
             }
             _ => return None,
         };
-        let Expr::Feature(slot) = operand else { return None };
+        let NumberExpr::Feature(slot) = operand else { return None };
         self.is_whole(*slot).then_some(WholeOperation { slot: *slot, name, power })
     }
 
@@ -311,7 +287,7 @@ fn is_possible(model: &Model, test: &Test) -> bool {
 fn parameters(model: &Model, slot: usize) -> Vec<usize> {
     let base = model.features.base().len();
     let mut slots = BTreeSet::new();
-    model.features.derived()[slot - base].1.expr().for_each_feature(&mut |&s| {
+    model.features.derived()[slot - base].1.for_each_feature(&mut |s| {
         if s >= base {
             slots.insert(s);
         }
@@ -323,12 +299,12 @@ fn mark(model: &Model, slot: usize, used: &mut Vec<bool>) {
     let base = model.features.base().len();
     used[slot] = true;
     if slot >= base {
-        model.features.derived()[slot - base].1.expr().for_each_feature(&mut |&s| mark(model, s, used));
+        model.features.derived()[slot - base].1.for_each_feature(&mut |s| mark(model, s, used));
     }
 }
 
 /// The exponent of a literal power of two up to 2^52, by which whole numbers divide exactly.
-fn power_of_two(expr: &Expr<usize>) -> Option<i32> {
-    let Expr::Number(x) = expr else { return None };
+fn power_of_two(expr: &NumberExpr) -> Option<i32> {
+    let NumberExpr::Literal(x) = expr else { return None };
     (0..=52).find(|&power| 2.0_f64.powi(power).to_bits() == x.to_bits())
 }

@@ -1,7 +1,7 @@
 //! C: one C99 header that is also C++17 and CUDA, without allocation.
 
 use ah_types::FeatureKind;
-use ah_types::expr::{BinaryOp, Type};
+use ah_types::expr::{Comparison, Type};
 use serde_json::{Value as Json, json};
 
 use super::calls::Words;
@@ -135,11 +135,11 @@ fn below_2_53(x: f64) -> Option<String> {
 }
 
 /// A logged whole number against a literal.
-fn compare(whole: &str, op: BinaryOp, x: f64) -> Option<String> {
+fn compare(whole: &str, op: Comparison, x: f64) -> Option<String> {
     let bound = match op {
-        BinaryOp::Le | BinaryOp::Gt => x.floor(),
-        BinaryOp::Lt | BinaryOp::Ge => x.ceil(),
-        BinaryOp::Eq | BinaryOp::Ne if x == x.floor() => x,
+        Comparison::Le | Comparison::Gt => x.floor(),
+        Comparison::Lt | Comparison::Ge => x.ceil(),
+        Comparison::Eq | Comparison::Ne if x == x.floor() => x,
         _ => return None,
     };
     Some(format!("({whole} {} {})", op.symbol(), below_2_53(bound)?))

@@ -4,7 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use ah_types::expr::{BinaryOp, Expr, Function, Type, UnaryOp};
+use ah_types::expr::{
+    Arithmetic, BoolExpr, CategoryExpr, Comparison, NumberExpr, NumberFunction, Type, TypedExpr,
+};
 
 use crate::lower::{LoweredModel, WholeOperation};
 
@@ -25,7 +27,7 @@ pub struct Words<'a> {
     /// `a and b` (where true) or `a or b`; a variable holds the first.
     pub logic: &'a dyn Fn(&str, bool, &str, &str) -> String,
     /// A logged whole number against a literal below 2^53, in integers, where the language has them.
-    pub compare: &'a dyn Fn(usize, BinaryOp, f64) -> Option<String>,
+    pub compare: &'a dyn Fn(usize, Comparison, f64) -> Option<String>,
     /// Computed in integers, where the language has them.
     pub whole: &'a dyn Fn(&WholeOperation) -> Option<String>,
 }
@@ -39,15 +41,26 @@ pub struct Called {
     pub variables: usize,
 }
 
-/// Prints a typed expression.
-pub fn print(
+/// Prints a derived feature.
+pub fn print(lowered: &LoweredModel<'_>, words: &Words<'_>, expr: &TypedExpr, called: &mut Called) -> String {
+    called.variables = 0;
+    let mut printer = Printer { lowered, words, called };
+    match expr {
+        TypedExpr::Number(a) => printer.number(a),
+        TypedExpr::Bool(a) => printer.truth(a),
+        TypedExpr::Category(a) => printer.category(a),
+    }
+}
+
+/// Prints a precondition.
+pub fn print_truth(
     lowered: &LoweredModel<'_>,
     words: &Words<'_>,
-    expr: &Expr<usize>,
+    expr: &BoolExpr,
     called: &mut Called,
 ) -> String {
     called.variables = 0;
-    Printer { lowered, words, called }.print(expr)
+    Printer { lowered, words, called }.truth(expr)
 }
 
 /// The name of a variable; identifiers that stand for names never end so.
@@ -72,103 +85,112 @@ impl Printer<'_, '_> {
         variable(self.called.variables - 1)
     }
 
-    fn print(&mut self, expr: &Expr<usize>) -> String {
+    fn number(&mut self, expr: &NumberExpr) -> String {
         if let Some(operation) = self.lowered.whole_operation(expr)
             && let Some(text) = (self.words.whole)(&operation)
         {
             return text;
         }
         match expr {
-            Expr::Number(x) => (self.words.number)(*x),
-            Expr::Bool(b) => (self.words.truth)(*b),
-            Expr::Text(text) => (self.words.text)(text),
-            Expr::Feature(slot) => (self.words.feature)(*slot),
-            Expr::Unary(op, a) => {
-                let a = self.print(a);
-                self.call(if *op == UnaryOp::Neg { "neg" } else { "not" }, &[a])
-            }
-            Expr::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) => {
-                let variable = self.variable();
-                let (a, b) = (self.print(a), self.print(b));
-                (self.words.logic)(&variable, *op == BinaryOp::And, &a, &b)
-            }
-            Expr::Binary(op @ (BinaryOp::Eq | BinaryOp::Ne), a, b)
-                if self.lowered.type_of(a) != Type::Number =>
-            {
-                let literal = matches!(**a, Expr::Text(_)) || matches!(**b, Expr::Text(_));
-                let operands = [self.category(a), self.category(b)];
-                let equal = self.call(if literal { "is" } else { "same" }, &operands);
-                if *op == BinaryOp::Eq { equal } else { self.call("not", &[equal]) }
-            }
-            Expr::Binary(op, a, b) => self.binary(*op, a, b),
-            Expr::If(c, a, b) => {
-                let variable = self.variable();
-                let c = self.print(c);
-                let ty = self.lowered.type_of(expr);
-                let (a, b) = if ty == Type::Category {
-                    (self.category(a), self.category(b))
-                } else {
-                    (self.print(a), self.print(b))
-                };
-                (self.words.choose)(&variable, &c, &a, &b, ty)
-            }
-            Expr::Call(function, arguments) => {
+            NumberExpr::Literal(x) => (self.words.number)(*x),
+            NumberExpr::Feature(slot) => (self.words.feature)(*slot),
+            NumberExpr::Unary(function, a) => {
+                let a = self.number(a);
                 let name = match function {
-                    Function::Min => "min",
-                    Function::Max => "max",
-                    Function::Abs => "abs",
-                    Function::Floor => "floor",
-                    Function::Ceil => "ceil",
-                    Function::Log2 => "log2",
-                    Function::Ctz => "ctz",
+                    NumberFunction::Neg => "neg",
+                    NumberFunction::Abs => "abs",
+                    NumberFunction::Floor => "floor",
+                    NumberFunction::Ceil => "ceil",
+                    NumberFunction::Log2 => "log2",
+                    NumberFunction::Ctz => "ctz",
                 };
-                let mut numbers: Vec<String> = arguments.iter().map(|a| self.print(a)).collect();
-                let mut sum = numbers.remove(0);
-                if !function.is_variadic() {
-                    return self.call(name, &[sum]);
-                }
-                for next in numbers {
-                    sum = self.call(name, &[sum, next]);
-                }
-                sum
+                self.call(name, &[a])
+            }
+            NumberExpr::Binary(op, a, b) => {
+                let operands = [self.number(a), self.number(b)];
+                let name = match op {
+                    Arithmetic::Add => "add",
+                    Arithmetic::Sub => "sub",
+                    Arithmetic::Mul => "mul",
+                    Arithmetic::Div => "div",
+                    Arithmetic::Rem => "mod",
+                    Arithmetic::Min => "min",
+                    Arithmetic::Max => "max",
+                };
+                self.call(name, &operands)
+            }
+            NumberExpr::If(c, a, b) => {
+                let variable = self.variable();
+                let (c, a, b) = (self.truth(c), self.number(a), self.number(b));
+                (self.words.choose)(&variable, &c, &a, &b, Type::Number)
             }
         }
     }
 
-    /// Arithmetic, or a comparison of numbers.
-    fn binary(&mut self, op: BinaryOp, a: &Expr<usize>, b: &Expr<usize>) -> String {
-        if let (Expr::Feature(slot), Expr::Number(x)) = (a, b)
+    fn truth(&mut self, expr: &BoolExpr) -> String {
+        match expr {
+            BoolExpr::Literal(b) => (self.words.truth)(*b),
+            BoolExpr::Not(a) => {
+                let a = self.truth(a);
+                self.call("not", &[a])
+            }
+            BoolExpr::And(a, b) | BoolExpr::Or(a, b) => {
+                let variable = self.variable();
+                let (a, b) = (self.truth(a), self.truth(b));
+                (self.words.logic)(&variable, matches!(expr, BoolExpr::And(..)), &a, &b)
+            }
+            BoolExpr::Compare(op, a, b) => self.compare(*op, a, b),
+            BoolExpr::Match { equal, left, right } => {
+                let literal = [left, right].into_iter().any(|e| matches!(e, CategoryExpr::Text(_)));
+                let operands = [self.category(left), self.category(right)];
+                let same = self.call(if literal { "is" } else { "same" }, &operands);
+                if *equal { same } else { self.call("not", &[same]) }
+            }
+            BoolExpr::If(c, a, b) => {
+                let variable = self.variable();
+                let (c, a, b) = (self.truth(c), self.truth(a), self.truth(b));
+                (self.words.choose)(&variable, &c, &a, &b, Type::Bool)
+            }
+        }
+    }
+
+    fn compare(&mut self, op: Comparison, a: &NumberExpr, b: &NumberExpr) -> String {
+        if let (NumberExpr::Feature(slot), NumberExpr::Literal(x)) = (a, b)
             && self.lowered.is_whole(*slot)
             && let Some(text) = (self.words.compare)(*slot, op, *x)
         {
             return text;
         }
-        let function = match op {
-            BinaryOp::Or => "or",
-            BinaryOp::And => "and",
-            BinaryOp::Eq => "eq",
-            BinaryOp::Ne => "ne",
-            BinaryOp::Lt => "lt",
-            BinaryOp::Le => "le",
-            BinaryOp::Gt => "gt",
-            BinaryOp::Ge => "ge",
-            BinaryOp::Add => "add",
-            BinaryOp::Sub => "sub",
-            BinaryOp::Mul => "mul",
-            BinaryOp::Div => "div",
-            BinaryOp::Rem => "mod",
+        let operands = [self.number(a), self.number(b)];
+        let name = match op {
+            Comparison::Eq => "eq",
+            Comparison::Ne => "ne",
+            Comparison::Lt => "lt",
+            Comparison::Le => "le",
+            Comparison::Gt => "gt",
+            Comparison::Ge => "ge",
         };
-        let operands = [self.print(a), self.print(b)];
-        self.call(function, &operands)
+        self.call(name, &operands)
     }
 
-    /// A truth value beside a category is the category `True` or `False`.
-    fn category(&mut self, expr: &Expr<usize>) -> String {
-        let printed = self.print(expr);
-        let truth = match expr {
-            Expr::Feature(slot) => self.lowered.derived_type(*slot) == Some(Type::Bool),
-            _ => self.lowered.type_of(expr) == Type::Bool,
-        };
-        if truth { self.call("category", &[printed]) } else { printed }
+    /// A truth value beside a category, or a feature derived from one, is the category `True` or `False`.
+    fn category(&mut self, expr: &CategoryExpr) -> String {
+        match expr {
+            CategoryExpr::Text(text) => (self.words.text)(text),
+            CategoryExpr::Feature(slot) => {
+                let printed = (self.words.feature)(*slot);
+                let truth = self.lowered.derived_type(*slot) == Some(Type::Bool);
+                if truth { self.call("category", &[printed]) } else { printed }
+            }
+            CategoryExpr::Bool(a) => {
+                let printed = self.truth(a);
+                self.call("category", &[printed])
+            }
+            CategoryExpr::If(c, a, b) => {
+                let variable = self.variable();
+                let (c, a, b) = (self.truth(c), self.category(a), self.category(b));
+                (self.words.choose)(&variable, &c, &a, &b, Type::Category)
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ use ah_types::tree::LeafUnsure;
 use ah_types::{FeatureKind, Ranked, Test};
 use serde_json::{Value as Json, json};
 
-use super::calls::{Called, Words, print, variable};
+use super::calls::{Called, Words, print, print_truth, variable};
 use super::leaf_comment::leaf_comment;
 use crate::lower::{Argument, Condition, Event, Form, LoweredModel, Row, votes};
 use crate::text::{code, number, shown};
@@ -36,7 +36,7 @@ pub fn view(lowered: &LoweredModel<'_>, language: &Language<'_>) -> serde_json::
     for (i, (d, typed)) in model.features.derived().iter().enumerate() {
         let slot = base + i;
         if lowered.used[slot] {
-            let body = print(lowered, words, typed.expr(), &mut called);
+            let body = print(lowered, words, typed, &mut called);
             derived.push(json!({
                 "slot": slot, "identifier": language.features[slot], "text": code(&d.name),
                 "expression": code(&d.expression), "body": body, "type": type_name(typed.ty()),
@@ -54,7 +54,7 @@ pub fn view(lowered: &LoweredModel<'_>, language: &Language<'_>) -> serde_json::
         }
     }
     let precondition = model.precondition.as_ref().map(|p| {
-        let body = print(lowered, words, p.typed.expr(), &mut called);
+        let body = print_truth(lowered, words, &p.typed, &mut called);
         json!({ "text": code(&p.expression), "body": body, "variables": variables(&called) })
     });
     let features: Vec<Json> = model

@@ -3,7 +3,7 @@
 
 #![allow(dead_code)] // Each test uses some of it.
 
-use ah_types::expr::{BinaryOp, Expr, Function, Type, UnaryOp};
+use ah_types::expr::{BinaryOp, Comparison, Expr, Function, Type, UnaryOp};
 use ah_types::model::{Precondition, Provenance};
 use ah_types::tree::LeafUnsure;
 use ah_types::{
@@ -156,7 +156,7 @@ fn expression(rng: &mut Pcg64, schema: &Schema, ty: Type, depth: usize) -> Expr 
             0 => Expr::Bool(rng.random()),
             1 | 2 => match of(FeatureKind::Categorical).choose(rng) {
                 Some(feature) => {
-                    let op = if rng.random() { BinaryOp::Eq } else { BinaryOp::Ne };
+                    let op = BinaryOp::Compare(if rng.random() { Comparison::Eq } else { Comparison::Ne });
                     let feature = Box::new(Expr::Feature((*feature).to_owned()));
                     let text = if rng.random_bool(0.5) { "True".to_owned() } else { name(rng) };
                     Expr::Binary(op, feature, Box::new(Expr::Text(text)))
@@ -164,7 +164,7 @@ fn expression(rng: &mut Pcg64, schema: &Schema, ty: Type, depth: usize) -> Expr 
                 None => Expr::Bool(rng.random()),
             },
             3 if rng.random() => {
-                let op = if rng.random() { BinaryOp::Eq } else { BinaryOp::Ne };
+                let op = BinaryOp::Compare(if rng.random() { Comparison::Eq } else { Comparison::Ne });
                 let ty = if rng.random_bool(0.8) { Type::Category } else { Type::Bool };
                 Expr::Binary(op, sub(rng, Type::Category), sub(rng, ty))
             }
@@ -175,8 +175,7 @@ fn expression(rng: &mut Pcg64, schema: &Schema, ty: Type, depth: usize) -> Expr 
                 Expr::Binary(op, sub(rng, ty), sub(rng, ty))
             }
             _ => {
-                use BinaryOp::{Eq, Ge, Gt, Le, Lt, Ne};
-                let op = *[Eq, Ne, Lt, Le, Gt, Ge].choose(rng).unwrap();
+                let op = BinaryOp::Compare(*Comparison::ALL.choose(rng).unwrap());
                 Expr::Binary(op, sub(rng, Type::Number), sub(rng, Type::Number))
             }
         },
@@ -232,7 +231,7 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
         };
         let expression = expr.to_string();
         Precondition {
-            typed: ah_types::expr::parse(&expression).unwrap().resolve(&only).unwrap(),
+            typed: ah_types::expr::parse(&expression).unwrap().resolve_bool(&only).unwrap(),
             expression,
         }
     });

@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ah_types::expr::Typed;
+use ah_types::expr::BoolExpr;
 use ah_types::{Context, Device, Features, Outcome, Scalar};
 
 use super::answer::{Answer, Reason};
@@ -21,7 +21,7 @@ pub type TopK<'a> = Result<Vec<&'a str>, Reason>;
 pub(super) type PreconditionFn = Box<dyn Fn(&[Scalar<'_>]) -> bool + Send + Sync>;
 
 pub(super) enum Precondition {
-    Expression(Typed),
+    Expression(BoolExpr),
     Function(PreconditionFn),
 }
 
@@ -271,9 +271,7 @@ impl AutoHeuristic {
         match &self.precondition {
             None => true,
             Some(Precondition::Function(holds)) => holds(values),
-            Some(Precondition::Expression(typed)) => {
-                typed.eval_bool(&self.features.row(values)) == Some(true)
-            }
+            Some(Precondition::Expression(typed)) => typed.eval(&self.features.row(values)) == Some(true),
         }
     }
 

@@ -283,7 +283,7 @@ impl Builder {
             Some(PreconditionSource::Function(holds)) => Some(Precondition::Function(holds)),
             Some(PreconditionSource::Expression(text)) => {
                 let parsed = expr::parse(&text)?;
-                Some(Precondition::Expression(parsed.resolve(features.all())?.expect_bool(&parsed)?))
+                Some(Precondition::Expression(parsed.resolve_bool(features.all())?))
             }
         };
         let mut heuristics = self.heuristics;

@@ -85,7 +85,7 @@ pub fn mixed_mm(trees: u32) -> Model {
     });
     let expression = optimization.preconditions[0].expression.clone();
     let parsed = expr::parse(&expression).unwrap();
-    let typed = parsed.resolve(features.base()).unwrap();
+    let typed = parsed.resolve_bool(features.base()).unwrap();
     let model = Model {
         heuristic: "Deep".to_owned(),
         optimization: "mixed_mm".to_owned(),

@@ -242,7 +242,7 @@ fn precondition(
 ) -> Result<Option<Precondition>, TrainError> {
     let Some(text) = optimization.precondition_for(metadata) else { return Ok(None) };
     let typed = resolve(optimization, "precondition", text, features)?;
-    let outside = table.inputs.iter().filter(|i| typed.eval_bool(&*i.values) != Some(true)).count();
+    let outside = table.inputs.iter().filter(|i| typed.eval(&*i.values) != Some(true)).count();
     if outside > 0 {
         warnings.push(format!(
             "{outside} of {} inputs are outside the precondition {text}; it is left out, as the log holds measurements there",
@@ -258,12 +258,12 @@ fn resolve(
     what: &'static str,
     text: &str,
     features: &Features,
-) -> Result<expr::Typed, TrainError> {
+) -> Result<expr::BoolExpr, TrainError> {
     let wrong =
         |reason: String| TrainError::Expression { optimization: optimization.name.clone(), what, reason };
     let parsed = expr::parse(text).map_err(|e| wrong(e.to_string()))?;
     let schema = if what == "precondition" { features.base() } else { features.all() };
-    parsed.resolve(schema).and_then(|t| t.expect_bool(&parsed)).map_err(|e| wrong(e.to_string()))
+    parsed.resolve_bool(schema).map_err(|e| wrong(e.to_string()))
 }
 
 /// The inputs with a usable choice and all features defined.
@@ -306,7 +306,7 @@ fn filtered(
     let before = usable.len();
     if let Some(text) = &optimization.training.row_filter {
         let typed = resolve(optimization, "row_filter", text, features)?;
-        usable.retain(|&i| typed.eval_bool(&features.row(&*table.inputs[i as usize].values)) == Some(true));
+        usable.retain(|&i| typed.eval(&features.row(&*table.inputs[i as usize].values)) == Some(true));
     }
     let names = features.base().features();
     usable.retain(|&i| {

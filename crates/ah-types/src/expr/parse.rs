@@ -1,9 +1,11 @@
 //! From text to syntax tree: a lexer and a precedence-climbing parser.
 
-use super::{BinaryOp, Expr, Function, UnaryOp};
+use super::syntax::{BinaryOp, COMPARISON, Expr, Function, UnaryOp};
 
 /// Deeper nesting is refused, so that no text can overflow the stack.
 const MAX_NESTING: usize = 128;
+/// More operators in a row are refused: they nest to the left.
+const MAX_CHAIN: usize = 4 * MAX_NESTING;
 
 /// An expression is malformed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -29,6 +31,13 @@ pub fn parse(source: &str) -> Result<Expr, ParseError> {
     match parser.peek() {
         Token::End => Ok(expr),
         _ => Err(parser.expected("an operator or the end")),
+    }
+}
+
+impl std::str::FromStr for Expr {
+    type Err = ParseError;
+    fn from_str(source: &str) -> Result<Self, ParseError> {
+        parse(source)
     }
 }
 
@@ -192,16 +201,12 @@ impl Parser<'_> {
     }
 
     fn operator(&self) -> Option<BinaryOp> {
-        const ALL: [BinaryOp; 13] = {
-            use BinaryOp::{Add, And, Div, Eq, Ge, Gt, Le, Lt, Mul, Ne, Or, Rem, Sub};
-            [Or, And, Eq, Ne, Lt, Le, Gt, Ge, Add, Sub, Mul, Div, Rem]
-        };
         let word = match self.peek() {
             Token::Name(name) => name.as_str(),
             Token::Symbol(symbol) => symbol,
             _ => return None,
         };
-        ALL.into_iter().find(|op| op.symbol() == word)
+        BinaryOp::ALL.into_iter().find(|op| op.symbol() == word)
     }
 
     /// Operands joined by operators that bind at least as tightly as `least`.
@@ -216,14 +221,13 @@ impl Parser<'_> {
                 break;
             }
             chain += 1;
-            if chain + self.nesting > 4 * MAX_NESTING {
-                return Err(self.expected(&format!("no more than {} operators in a row", 4 * MAX_NESTING)));
+            if chain + self.nesting > MAX_CHAIN {
+                return Err(self.expected(&format!("no more than {MAX_CHAIN} operators in a row")));
             }
             self.advance();
             let right = self.nested(|p| p.binary(precedence + 1))?;
             left = Expr::Binary(op, Box::new(left), Box::new(right));
-            if precedence == BinaryOp::Eq.precedence()
-                && self.operator().is_some_and(|next| next.precedence() == precedence)
+            if precedence == COMPARISON && self.operator().is_some_and(|next| next.precedence() == precedence)
             {
                 return Err(self.expected("`and` or `or` (comparisons do not chain)"));
             }
@@ -234,7 +238,7 @@ impl Parser<'_> {
     fn unary(&mut self) -> Result<Expr, ParseError> {
         if self.take("not") {
             // `not a == b` is `not (a == b)`.
-            let operand = self.nested(|p| p.binary(BinaryOp::Eq.precedence()))?;
+            let operand = self.nested(|p| p.binary(COMPARISON))?;
             return Ok(Expr::Unary(UnaryOp::Not, Box::new(operand)));
         }
         if self.take("-") {
@@ -293,6 +297,10 @@ impl Parser<'_> {
         self.expect("(")?;
         let mut args = vec![self.expr()?];
         while self.take(",") {
+            // `min` and `max` nest to the left in the typed tree, as chains of operators do.
+            if args.len() == MAX_CHAIN {
+                return Err(self.expected(&format!("no more than {MAX_CHAIN} operands")));
+            }
             args.push(self.expr()?);
         }
         let fits = if function.is_variadic() { args.len() >= 2 } else { args.len() == 1 };

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::{BinaryOp, Expr, Function, UnaryOp};
+use super::syntax::{COMPARISON, Expr, Function, UnaryOp};
 
 const WORDS: [&str; 8] = ["if", "then", "else", "and", "or", "not", "true", "false"];
 
@@ -37,7 +37,7 @@ fn write_expr(f: &mut fmt::Formatter<'_>, expr: &Expr, least: u8) -> fmt::Result
         Expr::Feature(name) => write_feature(f, name)?,
         Expr::Unary(UnaryOp::Not, a) => {
             f.write_str("not ")?;
-            write_expr(f, a, BinaryOp::Eq.precedence())?;
+            write_expr(f, a, COMPARISON)?;
         }
         Expr::Unary(UnaryOp::Neg, a) => {
             f.write_char('-')?;
@@ -53,7 +53,7 @@ fn write_expr(f: &mut fmt::Formatter<'_>, expr: &Expr, least: u8) -> fmt::Result
         }
         Expr::Binary(op, a, b) => {
             // Comparisons do not chain, so an equally loose left operand needs brackets too.
-            let left = if own == BinaryOp::Eq.precedence() { own + 1 } else { own };
+            let left = if own == COMPARISON { own + 1 } else { own };
             write_expr(f, a, left)?;
             write!(f, " {} ", op.symbol())?;
             write_expr(f, b, own + 1)?;

@@ -1,8 +1,11 @@
-//! Checking an expression against a schema: names become slots, and every
-//! operator gets operands of its type.
+//! The typed tree: an expression whose features are slots and whose operands fit their operators.
+//!
+//! [Resolving](super::Expr::resolve) makes it, and nothing else derives types. Evaluation, compiled closures
+//! and printers walk this tree, so none of them meets an operand of the wrong type.
 
-use super::{BinaryOp, Expr, Function, UnaryOp};
-use crate::feature::{FeatureKind, Schema};
+use super::math;
+use super::syntax::Comparison;
+use crate::feature::FeatureKind;
 
 /// What an expression computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,163 +39,296 @@ impl std::fmt::Display for Type {
     }
 }
 
-/// An expression does not fit a schema.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum TypeError {
-    /// It names a feature that the schema does not have.
-    #[error("unknown feature {feature:?} in the expression {expression:?}; the features are {}", known.join(", "))]
-    UnknownFeature {
-        /// The name.
-        feature: String,
-        /// The whole expression.
-        expression: String,
-        /// The names that exist.
-        known: Vec<String>,
-    },
-    /// An operand has another type than its operator takes.
-    #[error("expected {expected}, found {found}: {part:?} in the expression {expression:?}")]
-    Mismatch {
-        /// The type that the operator takes.
-        expected: Type,
-        /// The operand's type.
-        found: Type,
-        /// The operand.
-        part: String,
-        /// The whole expression.
-        expression: String,
-    },
-}
-
-/// An expression that fits a schema: features are slots, types agree.
+/// An expression that fits a schema.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Typed {
-    expr: Expr<usize>,
-    ty: Type,
+pub enum TypedExpr {
+    /// It computes a number.
+    Number(NumberExpr),
+    /// It computes a truth value.
+    Bool(BoolExpr),
+    /// It computes a category.
+    Category(CategoryExpr),
 }
 
-impl Typed {
+/// An expression that computes a number.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NumberExpr {
+    /// A constant.
+    Literal(f64),
+    /// The numerical feature in this slot.
+    Feature(usize),
+    /// A function of one number.
+    Unary(NumberFunction, Box<Self>),
+    /// An operation on two numbers. `min` and `max` of more operands are nested to the left.
+    Binary(Arithmetic, Box<Self>, Box<Self>),
+    /// `if .0 then .1 else .2`
+    If(Box<BoolExpr>, Box<Self>, Box<Self>),
+}
+
+/// An expression that computes a truth value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BoolExpr {
+    /// A constant.
+    Literal(bool),
+    /// `not a`
+    Not(Box<Self>),
+    /// `a and b`; `b` is computed only where `a` holds.
+    And(Box<Self>, Box<Self>),
+    /// `a or b`; `b` is computed only where `a` does not hold.
+    Or(Box<Self>, Box<Self>),
+    /// Two numbers compared.
+    Compare(Comparison, NumberExpr, NumberExpr),
+    /// Two categories compared: `a == b`, or `a != b` where `equal` is false.
+    Match {
+        /// True for `==`.
+        equal: bool,
+        /// The left operand.
+        left: CategoryExpr,
+        /// The right operand.
+        right: CategoryExpr,
+    },
+    /// `if .0 then .1 else .2`
+    If(Box<Self>, Box<Self>, Box<Self>),
+}
+
+/// An expression that computes a category.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CategoryExpr {
+    /// A category's name.
+    Text(String),
+    /// The categorical feature in this slot. It may be derived from a truth value.
+    Feature(usize),
+    /// A truth value beside a category: `True` or `False`.
+    Bool(Box<BoolExpr>),
+    /// `if .0 then .1 else .2`
+    If(Box<BoolExpr>, Box<Self>, Box<Self>),
+}
+
+/// Functions of one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NumberFunction {
+    /// `-x`
+    Neg,
+    /// The absolute value.
+    Abs,
+    /// The greatest whole number not above.
+    Floor,
+    /// The least whole number not below.
+    Ceil,
+    /// The logarithm to base 2.
+    Log2,
+    /// The number of trailing zero bits.
+    Ctz,
+}
+
+impl NumberFunction {
+    /// The result; NaN where it or the operand is undefined.
+    #[inline(always)]
+    #[must_use]
+    pub fn apply(self, x: f64) -> f64 {
+        match self {
+            Self::Neg => -x,
+            Self::Abs => x.abs(),
+            Self::Floor => x.floor(),
+            Self::Ceil => x.ceil(),
+            Self::Log2 => math::log2(x).unwrap_or(f64::NAN),
+            Self::Ctz => math::ctz(x).unwrap_or(f64::NAN),
+        }
+    }
+}
+
+/// Operations on two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// `a + b`
+    Add,
+    /// `a - b`
+    Sub,
+    /// `a * b`
+    Mul,
+    /// `a / b`
+    Div,
+    /// `a % b`
+    Rem,
+    /// The lesser of two; the first where they are equal.
+    Min,
+    /// The greater of two; the first where they are equal.
+    Max,
+}
+
+impl Arithmetic {
+    /// The result; NaN where it or an operand is undefined.
+    #[inline(always)]
+    #[must_use]
+    pub fn apply(self, a: f64, b: f64) -> f64 {
+        match self {
+            Self::Add => a + b,
+            Self::Sub => a - b,
+            Self::Mul => a * b,
+            Self::Div if b == 0.0 => f64::NAN,
+            Self::Div => a / b,
+            Self::Rem => math::modulo(a, b).unwrap_or(f64::NAN),
+            // A comparison with NaN is false: `a` NaN stays, `b` NaN needs its own test.
+            Self::Min => {
+                if b < a || b.is_nan() {
+                    b
+                } else {
+                    a
+                }
+            }
+            Self::Max => {
+                if b > a || b.is_nan() {
+                    b
+                } else {
+                    a
+                }
+            }
+        }
+    }
+}
+
+impl Comparison {
+    /// Whether the comparison holds; undefined where an operand is NaN.
+    #[inline(always)]
+    #[must_use]
+    pub fn holds(self, a: f64, b: f64) -> Option<bool> {
+        let holds = match self {
+            Self::Eq => a == b,
+            Self::Ne => a != b,
+            Self::Lt => a < b,
+            Self::Le => a <= b,
+            Self::Gt => a > b,
+            Self::Ge => a >= b,
+        };
+        (!(a.is_nan() || b.is_nan())).then_some(holds)
+    }
+}
+
+impl TypedExpr {
     /// What it computes.
     #[must_use]
     pub fn ty(&self) -> Type {
-        self.ty
-    }
-
-    /// The syntax tree over slots.
-    #[must_use]
-    pub fn expr(&self) -> &Expr<usize> {
-        &self.expr
-    }
-
-    /// The same, which must compute a truth value.
-    ///
-    /// # Errors
-    /// [`TypeError::Mismatch`] otherwise.
-    pub fn expect_bool(self, source: &Expr) -> Result<Self, TypeError> {
-        if self.ty == Type::Bool {
-            return Ok(self);
+        match self {
+            Self::Number(_) => Type::Number,
+            Self::Bool(_) => Type::Bool,
+            Self::Category(_) => Type::Category,
         }
-        Err(TypeError::Mismatch {
-            expected: Type::Bool,
-            found: self.ty,
-            part: source.to_string(),
-            expression: source.to_string(),
-        })
+    }
+
+    /// The same as a category: a truth value is `True` or `False`. `None` for a number.
+    pub(super) fn into_category(self) -> Option<CategoryExpr> {
+        match self {
+            Self::Number(_) => None,
+            Self::Bool(a) => Some(CategoryExpr::Bool(Box::new(a))),
+            Self::Category(a) => Some(a),
+        }
     }
 }
 
-impl Expr {
-    /// Checks names and types against `schema`.
-    ///
-    /// # Errors
-    /// [`TypeError`] for the first unknown feature or mistyped operand.
-    pub fn resolve(&self, schema: &Schema) -> Result<Typed, TypeError> {
-        let ty = Checker { schema, whole: self }.type_of(self)?;
-        let expr = self.try_map(&mut |name: &String| {
-            schema.slot(name).ok_or_else(|| Checker { schema, whole: self }.unknown(name))
-        })?;
-        Ok(Typed { expr, ty })
+/// One node of a typed tree, for code to which its type does not matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// Reads the feature in this slot.
+    Feature(usize),
+    /// Names a category.
+    Text(&'a str),
+    /// An operator, a call, or a constant number or truth value.
+    Other,
+}
+
+impl TypedExpr {
+    /// Calls `f` with every part of the tree: an operation first, then its operands from left to right.
+    pub fn for_each_part<'a>(&'a self, f: &mut impl FnMut(Part<'a>)) {
+        match self {
+            Self::Number(a) => a.for_each_part(f),
+            Self::Bool(a) => a.for_each_part(f),
+            Self::Category(a) => a.for_each_part(f),
+        }
+    }
+
+    /// Calls `f` with the slot of every feature that the expression reads.
+    pub fn for_each_feature(&self, f: &mut impl FnMut(usize)) {
+        self.for_each_part(&mut |part| {
+            if let Part::Feature(slot) = part {
+                f(slot);
+            }
+        });
     }
 }
 
-struct Checker<'a> {
-    schema: &'a Schema,
-    whole: &'a Expr,
+impl NumberExpr {
+    fn for_each_part<'a>(&'a self, f: &mut impl FnMut(Part<'a>)) {
+        match self {
+            Self::Literal(_) => f(Part::Other),
+            Self::Feature(slot) => f(Part::Feature(*slot)),
+            Self::Unary(_, a) => {
+                f(Part::Other);
+                a.for_each_part(f);
+            }
+            Self::Binary(_, a, b) => {
+                f(Part::Other);
+                a.for_each_part(f);
+                b.for_each_part(f);
+            }
+            Self::If(c, a, b) => {
+                f(Part::Other);
+                c.for_each_part(f);
+                a.for_each_part(f);
+                b.for_each_part(f);
+            }
+        }
+    }
 }
 
-impl Checker<'_> {
-    fn unknown(&self, name: &str) -> TypeError {
-        TypeError::UnknownFeature {
-            feature: name.to_owned(),
-            expression: self.whole.to_string(),
-            known: self.schema.features().iter().map(|f| f.name.clone()).collect(),
-        }
-    }
-
-    fn type_of(&self, expr: &Expr) -> Result<Type, TypeError> {
-        Ok(match expr {
-            Expr::Number(_) => Type::Number,
-            Expr::Bool(_) => Type::Bool,
-            Expr::Text(_) => Type::Category,
-            Expr::Feature(name) => match self.schema.get(name).ok_or_else(|| self.unknown(name))?.kind {
-                FeatureKind::Numerical => Type::Number,
-                FeatureKind::Categorical => Type::Category,
-            },
-            Expr::Unary(UnaryOp::Neg, a) => self.expect(a, Type::Number)?,
-            Expr::Unary(UnaryOp::Not, a) => self.expect(a, Type::Bool)?,
-            Expr::Binary(op, a, b) => self.binary(*op, a, b)?,
-            Expr::If(c, a, b) => {
-                self.expect(c, Type::Bool)?;
-                let ty = self.type_of(a)?;
-                self.expect(b, ty)?
+impl BoolExpr {
+    /// [`TypedExpr::for_each_part`]
+    pub fn for_each_part<'a>(&'a self, f: &mut impl FnMut(Part<'a>)) {
+        f(Part::Other);
+        match self {
+            Self::Literal(_) => {}
+            Self::Not(a) => a.for_each_part(f),
+            Self::And(a, b) | Self::Or(a, b) => {
+                a.for_each_part(f);
+                b.for_each_part(f);
             }
-            Expr::Call(function, args) => self.call(*function, args)?,
-        })
-    }
-
-    fn binary(&self, op: BinaryOp, a: &Expr, b: &Expr) -> Result<Type, TypeError> {
-        use BinaryOp::{Add, And, Div, Eq, Ge, Gt, Le, Lt, Mul, Ne, Or, Rem, Sub};
-        match op {
-            Or | And => {
-                self.expect(a, Type::Bool)?;
-                self.expect(b, Type::Bool)
+            Self::Compare(_, a, b) => {
+                a.for_each_part(f);
+                b.for_each_part(f);
             }
-            Add | Sub | Mul | Div | Rem => {
-                self.expect(a, Type::Number)?;
-                self.expect(b, Type::Number)
+            Self::Match { left, right, .. } => {
+                left.for_each_part(f);
+                right.for_each_part(f);
             }
-            Lt | Le | Gt | Ge => {
-                self.expect(a, Type::Number)?;
-                self.expect(b, Type::Number)?;
-                Ok(Type::Bool)
-            }
-            Eq | Ne => {
-                // A categorical feature may hold `True` and `False`, so it compares with truth values too.
-                let ty = self.type_of(a)?;
-                if ty == Type::Number || self.type_of(b)? == Type::Number {
-                    self.expect(b, ty)?;
-                }
-                Ok(Type::Bool)
+            Self::If(c, a, b) => {
+                c.for_each_part(f);
+                a.for_each_part(f);
+                b.for_each_part(f);
             }
         }
     }
 
-    fn call(&self, _function: Function, args: &[Expr]) -> Result<Type, TypeError> {
-        for arg in args {
-            self.expect(arg, Type::Number)?;
-        }
-        Ok(Type::Number)
+    /// [`TypedExpr::for_each_feature`]
+    pub fn for_each_feature(&self, f: &mut impl FnMut(usize)) {
+        self.for_each_part(&mut |part| {
+            if let Part::Feature(slot) = part {
+                f(slot);
+            }
+        });
     }
+}
 
-    fn expect(&self, part: &Expr, expected: Type) -> Result<Type, TypeError> {
-        let found = self.type_of(part)?;
-        if found == expected {
-            return Ok(found);
+impl CategoryExpr {
+    fn for_each_part<'a>(&'a self, f: &mut impl FnMut(Part<'a>)) {
+        match self {
+            Self::Text(text) => f(Part::Text(text)),
+            Self::Feature(slot) => f(Part::Feature(*slot)),
+            Self::Bool(a) => a.for_each_part(f),
+            Self::If(c, a, b) => {
+                f(Part::Other);
+                c.for_each_part(f);
+                a.for_each_part(f);
+                b.for_each_part(f);
+            }
         }
-        Err(TypeError::Mismatch {
-            expected,
-            found,
-            part: part.to_string(),
-            expression: self.whole.to_string(),
-        })
     }
 }

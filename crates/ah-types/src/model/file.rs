@@ -220,10 +220,7 @@ fn resolve(file: ModelFile) -> Result<Model, String> {
         .precondition
         .map(|expression| -> Result<_, String> {
             let parsed = expr::parse(&expression).map_err(|e| e.to_string())?;
-            let typed = parsed
-                .resolve(features.base())
-                .and_then(|t| t.expect_bool(&parsed))
-                .map_err(|e| format!("precondition: {e}"))?;
+            let typed = parsed.resolve_bool(features.base()).map_err(|e| format!("precondition: {e}"))?;
             Ok(Precondition { expression, typed })
         })
         .transpose()?;

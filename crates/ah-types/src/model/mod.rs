@@ -13,7 +13,7 @@ use crate::choice::ChoiceId;
 use crate::context::{Context, Scalar, Value};
 use crate::derived::Features;
 use crate::device::Device;
-use crate::expr::{Row, Typed};
+use crate::expr::{BoolExpr, Part, Row};
 use crate::feature::FeatureKind;
 use crate::tree::{Leaf, LeafUnsure, Ranked, Stuck, Tree};
 
@@ -56,7 +56,7 @@ pub struct Precondition {
     /// The expression's text.
     pub expression: String,
     /// Over the slots of the logged features.
-    pub typed: Typed,
+    pub typed: BoolExpr,
 }
 
 /// What calibration showed: "on inputs drawn like the calibration inputs, with this confidence,
@@ -226,9 +226,13 @@ impl Model {
     pub fn for_each_name<'a>(&'a self, f: &mut impl FnMut(&'a str)) {
         ["False", "True"].into_iter().for_each(&mut *f);
         self.categories.iter().flatten().for_each(|name| f(name));
-        let derived = self.features.derived().iter().map(|(_, typed)| typed.expr());
-        let expressions = derived.chain(self.precondition.iter().map(|p| p.typed.expr()));
-        expressions.for_each(|expr| expr.for_each_text(f));
+        let mut text = |part: Part<'a>| {
+            if let Part::Text(text) = part {
+                f(text);
+            }
+        };
+        self.features.derived().iter().for_each(|(_, typed)| typed.for_each_part(&mut text));
+        self.precondition.iter().for_each(|p| p.typed.for_each_part(&mut text));
     }
 
     /// True where the model [names](Self::for_each_name) this category.
@@ -332,7 +336,7 @@ impl Model {
     /// Why there is none.
     pub fn leaf(&self, values: &[Value]) -> Result<&Leaf, Unsure> {
         if let Some(precondition) = &self.precondition
-            && precondition.typed.eval_bool(&self.row(values)) != Some(true)
+            && precondition.typed.eval(&self.row(values)) != Some(true)
         {
             return Err(Unsure::Precondition);
         }

@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 
 use ah_types::FeatureKind;
-use ah_types::expr::{BinaryOp, Expr, Function, Type, UnaryOp};
+use ah_types::expr::{
+    Arithmetic, BoolExpr, CategoryExpr, Comparison, NumberExpr, NumberFunction, Type, TypedExpr,
+};
 
 use super::Identifiers;
 use crate::lower::{LoweredModel, WholeOperation};
@@ -19,15 +21,20 @@ pub struct Printer<'a> {
 
 impl Printer<'_> {
     /// The body of a function that returns `Option<f64>`, `Option<bool>` or `Option<u16>`.
-    pub fn body(&mut self, expr: &Expr<usize>, ty: Type) -> String {
-        match ty {
-            Type::Number => {
-                let number = self.number(expr);
+    pub fn body(&mut self, expr: &TypedExpr) -> String {
+        match expr {
+            TypedExpr::Number(a) => {
+                let number = self.number(a);
                 self.call("defined", &[number])
             }
-            Type::Bool => some(&unwrapped(self.truth(expr))),
-            Type::Category => some(&unwrapped(self.category(expr))),
+            TypedExpr::Bool(a) => self.truth_body(a),
+            TypedExpr::Category(a) => some(&unwrapped(self.category(a))),
         }
+    }
+
+    /// The body of a function that returns `Option<bool>`.
+    pub fn truth_body(&mut self, expr: &BoolExpr) -> String {
+        some(&unwrapped(self.truth(expr)))
     }
 
     fn call(&mut self, helper: &'static str, arguments: &[String]) -> String {
@@ -36,62 +43,56 @@ impl Printer<'_> {
         format!("{helper}({})", arguments.join(", "))
     }
 
-    fn number(&mut self, expr: &Expr<usize>) -> String {
+    fn number(&mut self, expr: &NumberExpr) -> String {
         if let Some(WholeOperation { slot, name, power }) = self.lowered.whole_operation(expr) {
             let feature = &self.identifiers.features[slot];
             self.helpers.insert(name);
             return format!("row.{feature}().{name}({})", power.map_or(String::new(), |p| p.to_string()));
         }
         match expr {
-            Expr::Number(x) => text::number(*x),
-            Expr::Feature(slot) => self.feature(*slot),
-            Expr::Unary(UnaryOp::Neg, a) => {
+            NumberExpr::Literal(x) => text::number(*x),
+            NumberExpr::Feature(slot) => self.feature(*slot),
+            NumberExpr::Unary(NumberFunction::Neg, a) => {
                 let operand = self.number_operand(a);
                 if operand.starts_with('-') { format!("-({operand})") } else { format!("-{operand}") }
             }
-            Expr::Binary(op, a, b) => {
+            NumberExpr::Unary(NumberFunction::Abs, a) => self.function("abs", a),
+            NumberExpr::Unary(NumberFunction::Floor, a) => self.function("floor", a),
+            NumberExpr::Unary(NumberFunction::Ceil, a) => self.function("ceil", a),
+            NumberExpr::Unary(NumberFunction::Log2, a) => self.function("log2", a),
+            NumberExpr::Unary(NumberFunction::Ctz, a) => self.function("ctz", a),
+            NumberExpr::Binary(op, a, b) => {
                 let (left, right) = (self.number_operand(a), self.number_operand(b));
                 match op {
+                    Arithmetic::Add => format!("({left} + {right})"),
+                    Arithmetic::Sub => format!("({left} - {right})"),
+                    Arithmetic::Mul => format!("({left} * {right})"),
                     // The helper makes division by zero undefined; a literal is not zero.
-                    BinaryOp::Div if !matches!(**b, Expr::Number(x) if x != 0.0) => {
-                        self.call("divide", &[left, right])
+                    Arithmetic::Div if matches!(**b, NumberExpr::Literal(x) if x != 0.0) => {
+                        format!("({left} / {right})")
                     }
-                    BinaryOp::Rem => self.call("modulo", &[left, right]),
-                    _ => format!("({left} {} {right})", op.symbol()),
+                    Arithmetic::Div => self.call("divide", &[left, right]),
+                    Arithmetic::Rem => self.call("modulo", &[left, right]),
+                    Arithmetic::Min => self.call("min", &[left, right]),
+                    Arithmetic::Max => self.call("max", &[left, right]),
                 }
             }
-            Expr::If(c, a, b) => {
-                let (c, a, b) =
-                    (unwrapped(self.truth(c)), unwrapped(self.number(a)), unwrapped(self.number(b)));
-                format!("(if {c} {{ {a} }} else {{ {b} }})")
+            NumberExpr::If(c, a, b) => {
+                let (c, a, b) = (self.truth(c), self.number(a), self.number(b));
+                choose(c, a, b)
             }
-            Expr::Call(function, arguments) => {
-                let helper = match function {
-                    Function::Min => "min",
-                    Function::Max => "max",
-                    Function::Abs => "abs",
-                    Function::Floor => "floor",
-                    Function::Ceil => "ceil",
-                    Function::Log2 => "log2",
-                    Function::Ctz => "ctz",
-                };
-                let numbers: Vec<String> = arguments.iter().map(|a| self.number(a)).collect();
-                let mut numbers = numbers.into_iter();
-                let first = numbers.next().unwrap_or_default();
-                if !function.is_variadic() {
-                    return self.call(helper, &[first]);
-                }
-                numbers.fold(first, |sum, next| self.call(helper, &[sum, next]))
-            }
-            // The type checker lets no other kind of expression through.
-            _ => "f64::NAN".to_owned(),
         }
     }
 
+    fn function(&mut self, helper: &'static str, operand: &NumberExpr) -> String {
+        let operand = self.number(operand);
+        self.call(helper, &[operand])
+    }
+
     /// A negative literal takes brackets beside an operator.
-    fn number_operand(&mut self, expr: &Expr<usize>) -> String {
+    fn number_operand(&mut self, expr: &NumberExpr) -> String {
         match expr {
-            Expr::Number(x) if x.is_sign_negative() => format!("({})", text::number(*x)),
+            NumberExpr::Literal(x) if x.is_sign_negative() => format!("({})", text::number(*x)),
             _ => self.number(expr),
         }
     }
@@ -106,49 +107,47 @@ impl Printer<'_> {
         }
     }
 
-    fn truth(&mut self, expr: &Expr<usize>) -> String {
+    fn truth(&mut self, expr: &BoolExpr) -> String {
         match expr {
-            Expr::Bool(b) => b.to_string(),
-            Expr::Unary(UnaryOp::Not, a) => format!("!{}", self.truth(a)),
-            Expr::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) => {
-                let symbol = if *op == BinaryOp::And { "&&" } else { "||" };
-                // A chain of the same operator needs no brackets.
+            BoolExpr::Literal(b) => b.to_string(),
+            BoolExpr::Not(a) => format!("!{}", self.truth(a)),
+            // A chain of the same operator needs no brackets.
+            BoolExpr::And(a, b) => {
                 let left = self.truth(a);
-                let left =
-                    if matches!(&**a, Expr::Binary(o, ..) if o == op) { unwrapped(left) } else { left };
-                format!("({left} {symbol} {})", self.truth(b))
+                let left = if matches!(**a, BoolExpr::And(..)) { unwrapped(left) } else { left };
+                format!("({left} && {})", self.truth(b))
             }
-            Expr::Binary(BinaryOp::Eq | BinaryOp::Ne, a, b) if self.lowered.type_of(a) != Type::Number => {
-                self.equality(matches!(expr, Expr::Binary(BinaryOp::Eq, ..)), a, b)
+            BoolExpr::Or(a, b) => {
+                let left = self.truth(a);
+                let left = if matches!(**a, BoolExpr::Or(..)) { unwrapped(left) } else { left };
+                format!("({left} || {})", self.truth(b))
             }
-            Expr::Binary(op, a, b) => {
+            BoolExpr::Compare(op, a, b) => {
                 let helper = match op {
-                    BinaryOp::Eq => "eq",
-                    BinaryOp::Ne => "ne",
-                    BinaryOp::Lt => "lt",
-                    BinaryOp::Le => "le",
-                    BinaryOp::Gt => "gt",
-                    _ => "ge",
+                    Comparison::Eq => "eq",
+                    Comparison::Ne => "ne",
+                    Comparison::Lt => "lt",
+                    Comparison::Le => "le",
+                    Comparison::Gt => "gt",
+                    Comparison::Ge => "ge",
                 };
                 let operands = [self.number(a), self.number(b)];
                 format!("{}?", self.call(helper, &operands))
             }
-            Expr::If(c, a, b) => {
-                let (c, a, b) =
-                    (unwrapped(self.truth(c)), unwrapped(self.truth(a)), unwrapped(self.truth(b)));
-                format!("(if {c} {{ {a} }} else {{ {b} }})")
+            BoolExpr::Match { equal, left, right } => self.matching(*equal, left, right),
+            BoolExpr::If(c, a, b) => {
+                let (c, a, b) = (self.truth(c), self.truth(a), self.truth(b));
+                choose(c, a, b)
             }
-            _ => "false".to_owned(),
         }
     }
 
-    /// `==` or `!=` between categories and truth values.
-    fn equality(&mut self, equal: bool, a: &Expr<usize>, b: &Expr<usize>) -> String {
+    /// `==` or `!=` between categories.
+    fn matching(&mut self, equal: bool, a: &CategoryExpr, b: &CategoryExpr) -> String {
+        use CategoryExpr::{Feature, Text};
         let symbol = if equal { "==" } else { "!=" };
         let base = self.lowered.model.features.base().len();
-        if let (Expr::Feature(slot), Expr::Text(category)) | (Expr::Text(category), Expr::Feature(slot)) =
-            (a, b)
-        {
+        if let (Feature(slot), Text(category)) | (Text(category), Feature(slot)) = (a, b) {
             let value = self.feature(*slot);
             if *slot < base {
                 return format!(
@@ -165,7 +164,7 @@ impl Printer<'_> {
                 };
             }
         }
-        let literal = matches!(a, Expr::Text(_)) || matches!(b, Expr::Text(_));
+        let literal = matches!(a, Text(_)) || matches!(b, Text(_));
         let (left, right) = (self.category(a), self.category(b));
         if literal {
             return format!("({left} {symbol} {right})");
@@ -175,30 +174,27 @@ impl Printer<'_> {
     }
 
     /// The code of a category.
-    fn category(&mut self, expr: &Expr<usize>) -> String {
-        match expr {
-            Expr::Text(category) => self.lowered.code(category).to_string(),
-            Expr::Feature(slot) if *slot < self.lowered.model.features.base().len() => {
-                format!("({} as u16)", self.feature(*slot))
+    fn category(&mut self, expr: &CategoryExpr) -> String {
+        let truth = match expr {
+            CategoryExpr::Text(category) => return self.lowered.code(category).to_string(),
+            CategoryExpr::Feature(slot) => match self.lowered.derived_type(*slot) {
+                None => return format!("({} as u16)", self.feature(*slot)),
+                Some(Type::Bool) => self.feature(*slot),
+                Some(_) => return self.feature(*slot),
+            },
+            CategoryExpr::Bool(a) => unwrapped(self.truth(a)),
+            CategoryExpr::If(c, a, b) => {
+                let (c, a, b) = (self.truth(c), self.category(a), self.category(b));
+                return choose(c, a, b);
             }
-            Expr::Feature(slot) if self.lowered.derived_type(*slot) == Some(Type::Category) => {
-                self.feature(*slot)
-            }
-            Expr::If(c, a, b) if self.lowered.type_of(expr) == Type::Category => {
-                let (c, a, b) =
-                    (unwrapped(self.truth(c)), unwrapped(self.category(a)), unwrapped(self.category(b)));
-                format!("(if {c} {{ {a} }} else {{ {b} }})")
-            }
-            _ => {
-                let truth = match expr {
-                    Expr::Feature(slot) => self.feature(*slot),
-                    _ => unwrapped(self.truth(expr)),
-                };
-                let (yes, no) = (self.lowered.code("True"), self.lowered.code("False"));
-                format!("(if {truth} {{ {yes} }} else {{ {no} }})")
-            }
-        }
+        };
+        let (yes, no) = (self.lowered.code("True"), self.lowered.code("False"));
+        format!("(if {truth} {{ {yes} }} else {{ {no} }})")
     }
+}
+
+fn choose(condition: String, a: String, b: String) -> String {
+    format!("(if {} {{ {} }} else {{ {} }})", unwrapped(condition), unwrapped(a), unwrapped(b))
 }
 
 /// `Some(value)`, or the option itself where the value is one unwrapped.

@@ -60,9 +60,9 @@ fn view(lowered: &LoweredModel<'_>, surroundings: &Surroundings<'_>) -> Result<V
     let mut printer = expression::Printer { lowered, identifiers: &identifiers, helpers: BTreeSet::new() };
     let derived = derived(&mut printer);
     let precondition = model.precondition.as_ref().map(|p| {
-        let body = printer.body(p.typed.expr(), Type::Bool);
+        let body = printer.truth_body(&p.typed);
         let mut needs_row = false;
-        p.typed.expr().for_each_feature(&mut |_| needs_row = true);
+        p.typed.for_each_feature(&mut |_| needs_row = true);
         json!({
             "text": code(&p.expression), "string": rust_string(&p.expression), "body": body,
             "long": body.len() + 4 > WIDTH, "needs_row": needs_row,
@@ -265,7 +265,7 @@ fn derived(printer: &mut expression::Printer<'_>) -> Vec<Json> {
         let slot = base + i;
         let used = lowered.used[slot];
         let helpers = printer.helpers.clone();
-        let body = printer.body(typed.expr(), typed.ty());
+        let body = printer.body(typed);
         if !used {
             printer.helpers = helpers;
         }
@@ -275,7 +275,7 @@ fn derived(printer: &mut expression::Printer<'_>) -> Vec<Json> {
             Type::Category => "u16",
         };
         let mut needs_row = false;
-        typed.expr().for_each_feature(&mut |&s| needs_row |= s < base);
+        typed.for_each_feature(&mut |s| needs_row |= s < base);
         let name = |s: &usize| printer.identifiers.features[*s].as_str();
         let parameters: Vec<Json> = lowered
             .parameters(slot)

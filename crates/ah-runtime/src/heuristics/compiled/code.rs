@@ -3,7 +3,7 @@
 //! A closure reads its operands where they are: `m <= 128` is one call, where walking the tree dispatches three
 //! times. `ah_types::expr` defines what an expression means.
 
-use ah_types::expr::{self, BinaryOp, Expr, Function, UnaryOp};
+use ah_types::expr::{Arithmetic, BoolExpr, CategoryExpr, Comparison, NumberExpr, NumberFunction, TypedExpr};
 
 use super::categories::UNNAMED;
 use super::decision::Code;
@@ -33,120 +33,130 @@ impl Operand {
 pub(super) trait Scope {
     /// Where to read this feature.
     fn feature(&mut self, slot: usize) -> Operand;
-    fn is_number(&self, slot: usize) -> bool;
     /// The id of a category.
     fn id(&self, category: &str) -> f64;
 }
 
-/// Returns where to read the value of an expression of any type.
-pub(super) fn operand(expr: &Expr<usize>, scope: &mut impl Scope) -> Operand {
+/// Returns where to read the value of a derived feature.
+pub(super) fn operand(expr: &TypedExpr, scope: &mut impl Scope) -> Operand {
     match expr {
-        Expr::Number(x) => Operand::Constant(*x),
-        Expr::Text(text) => Operand::Constant(scope.id(text)),
-        Expr::Feature(slot) => scope.feature(*slot),
-        Expr::Unary(UnaryOp::Neg, a) => unary(operand(a, scope), |a| -a),
-        Expr::Binary(BinaryOp::Add, a, b) => arithmetic(a, b, scope, |a, b| a + b),
-        Expr::Binary(BinaryOp::Sub, a, b) => arithmetic(a, b, scope, |a, b| a - b),
-        Expr::Binary(BinaryOp::Mul, a, b) => arithmetic(a, b, scope, |a, b| a * b),
-        Expr::Binary(BinaryOp::Div, a, b) => {
-            arithmetic(a, b, scope, |a, b| if b == 0.0 { f64::NAN } else { a / b })
-        }
-        Expr::Binary(BinaryOp::Rem, a, b) => {
-            arithmetic(a, b, scope, |a, b| expr::modulo(a, b).unwrap_or(f64::NAN))
-        }
-        Expr::If(c, a, b) => {
-            let (c, a, b) = (truth(c, scope), operand(a, scope).code(), operand(b, scope).code());
-            Operand::Code(Box::new(move |decision| match c(decision) {
-                Some(true) => a(decision),
-                Some(false) => b(decision),
-                None => f64::NAN,
-            }))
-        }
-        Expr::Call(function, args) => call(*function, args, scope),
-        Expr::Bool(_) | Expr::Unary(UnaryOp::Not, _) | Expr::Binary(..) => {
-            let truth = truth(expr, scope);
-            Operand::Code(Box::new(move |decision| truth(decision).map_or(f64::NAN, f64::from)))
-        }
+        TypedExpr::Number(expr) => number(expr, scope),
+        TypedExpr::Bool(expr) => truth_as_number(expr, scope),
+        TypedExpr::Category(expr) => category(expr, scope),
     }
+}
+
+fn number(expr: &NumberExpr, scope: &mut impl Scope) -> Operand {
+    match expr {
+        NumberExpr::Literal(x) => Operand::Constant(*x),
+        NumberExpr::Feature(slot) => scope.feature(*slot),
+        NumberExpr::Unary(function, a) => {
+            let a = number(a, scope);
+            match function {
+                NumberFunction::Neg => unary(a, |a| NumberFunction::Neg.apply(a)),
+                NumberFunction::Abs => unary(a, |a| NumberFunction::Abs.apply(a)),
+                NumberFunction::Floor => unary(a, |a| NumberFunction::Floor.apply(a)),
+                NumberFunction::Ceil => unary(a, |a| NumberFunction::Ceil.apply(a)),
+                NumberFunction::Log2 => unary(a, |a| NumberFunction::Log2.apply(a)),
+                NumberFunction::Ctz => unary(a, |a| NumberFunction::Ctz.apply(a)),
+            }
+        }
+        NumberExpr::Binary(op, a, b) => {
+            let (a, b) = (number(a, scope), number(b, scope));
+            Operand::Code(match op {
+                Arithmetic::Add => binary(a, b, |a, b| Arithmetic::Add.apply(a, b)),
+                Arithmetic::Sub => binary(a, b, |a, b| Arithmetic::Sub.apply(a, b)),
+                Arithmetic::Mul => binary(a, b, |a, b| Arithmetic::Mul.apply(a, b)),
+                Arithmetic::Div => binary(a, b, |a, b| Arithmetic::Div.apply(a, b)),
+                Arithmetic::Rem => binary(a, b, |a, b| Arithmetic::Rem.apply(a, b)),
+                Arithmetic::Min => binary(a, b, |a, b| Arithmetic::Min.apply(a, b)),
+                Arithmetic::Max => binary(a, b, |a, b| Arithmetic::Max.apply(a, b)),
+            })
+        }
+        NumberExpr::If(c, a, b) => choose(truth(c, scope), number(a, scope), number(b, scope)),
+    }
+}
+
+/// The id of a category.
+fn category(expr: &CategoryExpr, scope: &mut impl Scope) -> Operand {
+    match expr {
+        CategoryExpr::Text(text) => Operand::Constant(scope.id(text)),
+        CategoryExpr::Feature(slot) => scope.feature(*slot),
+        CategoryExpr::Bool(expr) => truth_as_number(expr, scope),
+        CategoryExpr::If(c, a, b) => choose(truth(c, scope), category(a, scope), category(b, scope)),
+    }
+}
+
+fn truth_as_number(expr: &BoolExpr, scope: &mut impl Scope) -> Operand {
+    let truth = truth(expr, scope);
+    Operand::Code(Box::new(move |decision| truth(decision).map_or(f64::NAN, f64::from)))
+}
+
+fn choose(c: Code<Option<bool>>, a: Operand, b: Operand) -> Operand {
+    let (a, b) = (a.code(), b.code());
+    Operand::Code(Box::new(move |decision| match c(decision) {
+        Some(true) => a(decision),
+        Some(false) => b(decision),
+        None => f64::NAN,
+    }))
 }
 
 /// Returns the closure of an expression that computes a truth value; `None` is undefined.
-pub(super) fn truth(expr: &Expr<usize>, scope: &mut impl Scope) -> Code<Option<bool>> {
+pub(super) fn truth(expr: &BoolExpr, scope: &mut impl Scope) -> Code<Option<bool>> {
     match expr {
-        Expr::Bool(b) => {
+        BoolExpr::Literal(b) => {
             let b = *b;
             Box::new(move |_| Some(b))
         }
-        Expr::Unary(UnaryOp::Not, a) => {
+        BoolExpr::Not(a) => {
             let a = truth(a, scope);
             Box::new(move |decision| Some(!a(decision)?))
         }
-        Expr::If(c, a, b) => {
-            let (c, a, b) = (truth(c, scope), truth(a, scope), truth(b, scope));
-            Box::new(move |decision| if c(decision)? { a(decision) } else { b(decision) })
-        }
-        Expr::Binary(BinaryOp::And, a, b) => {
+        BoolExpr::And(a, b) => {
             let (a, b) = (truth(a, scope), truth(b, scope));
             Box::new(move |decision| if a(decision)? { b(decision) } else { Some(false) })
         }
-        Expr::Binary(BinaryOp::Or, a, b) => {
+        BoolExpr::Or(a, b) => {
             let (a, b) = (truth(a, scope), truth(b, scope));
             Box::new(move |decision| if a(decision)? { Some(true) } else { b(decision) })
         }
-        Expr::Binary(op @ (BinaryOp::Eq | BinaryOp::Ne), a, b) => equality(*op == BinaryOp::Eq, a, b, scope),
-        Expr::Binary(BinaryOp::Lt, a, b) => comparison(a, b, scope, |a, b| a < b),
-        Expr::Binary(BinaryOp::Le, a, b) => comparison(a, b, scope, |a, b| a <= b),
-        Expr::Binary(BinaryOp::Gt, a, b) => comparison(a, b, scope, |a, b| a > b),
-        Expr::Binary(BinaryOp::Ge, a, b) => comparison(a, b, scope, |a, b| a >= b),
-        // No type that is checked has it.
-        _ => Box::new(|_| None),
+        BoolExpr::Compare(op, a, b) => {
+            let (a, b) = (number(a, scope), number(b, scope));
+            match op {
+                Comparison::Eq => binary(a, b, |a, b| Comparison::Eq.holds(a, b)),
+                Comparison::Ne => binary(a, b, |a, b| Comparison::Ne.holds(a, b)),
+                Comparison::Lt => binary(a, b, |a, b| Comparison::Lt.holds(a, b)),
+                Comparison::Le => binary(a, b, |a, b| Comparison::Le.holds(a, b)),
+                Comparison::Gt => binary(a, b, |a, b| Comparison::Gt.holds(a, b)),
+                Comparison::Ge => binary(a, b, |a, b| Comparison::Ge.holds(a, b)),
+            }
+        }
+        BoolExpr::Match { equal, left, right } => matching(*equal, left, right, scope),
+        BoolExpr::If(c, a, b) => {
+            let (c, a, b) = (truth(c, scope), truth(a, scope), truth(b, scope));
+            Box::new(move |decision| if c(decision)? { a(decision) } else { b(decision) })
+        }
     }
 }
 
-fn equality(equal: bool, a: &Expr<usize>, b: &Expr<usize>, scope: &mut impl Scope) -> Code<Option<bool>> {
-    let may_be_unnamed = may_be_unnamed(a, scope) && may_be_unnamed(b, scope);
-    let (a, b) = (operand(a, scope), operand(b, scope));
+fn matching(equal: bool, a: &CategoryExpr, b: &CategoryExpr, scope: &mut impl Scope) -> Code<Option<bool>> {
+    let may_be_unnamed = may_be_unnamed(a) && may_be_unnamed(b);
+    let (a, b) = (category(a, scope), category(b, scope));
+    let matches = move |a, b| Comparison::Eq.holds(a, b).map(|same| same == equal);
     if may_be_unnamed {
         // Two categories that the model does not name share an id and may differ.
-        binary(
-            a,
-            b,
-            move |a, b| if a == UNNAMED && b == UNNAMED { None } else { defined(a, b, (a == b) == equal) },
-        )
+        binary(a, b, move |a, b| if a == UNNAMED && b == UNNAMED { None } else { matches(a, b) })
     } else {
-        binary(a, b, move |a, b| defined(a, b, (a == b) == equal))
+        binary(a, b, matches)
     }
 }
 
-/// Comparing an undefined operand is undefined.
-#[inline(always)]
-fn defined(a: f64, b: f64, holds: bool) -> Option<bool> {
-    (!(a.is_nan() || b.is_nan())).then_some(holds)
-}
-
-/// True for an expression whose category the model may not name.
-fn may_be_unnamed(expr: &Expr<usize>, scope: &impl Scope) -> bool {
+/// True where the expression may compute a category that the model does not name.
+fn may_be_unnamed(expr: &CategoryExpr) -> bool {
     match expr {
-        Expr::Feature(slot) => !scope.is_number(*slot),
-        Expr::If(_, a, b) => may_be_unnamed(a, scope) || may_be_unnamed(b, scope),
-        _ => false,
-    }
-}
-
-fn call(function: Function, args: &[Expr<usize>], scope: &mut impl Scope) -> Operand {
-    let mut operands = args.iter().map(|arg| operand(arg, scope));
-    let first = operands.next().unwrap_or(Operand::Constant(f64::NAN));
-    match function {
-        // A comparison with NaN is false, so NaN is checked for.
-        Function::Min => operands
-            .fold(first, |a, b| Operand::Code(binary(a, b, |a, b| if b < a || b.is_nan() { b } else { a }))),
-        Function::Max => operands
-            .fold(first, |a, b| Operand::Code(binary(a, b, |a, b| if b > a || b.is_nan() { b } else { a }))),
-        Function::Abs => unary(first, f64::abs),
-        Function::Floor => unary(first, f64::floor),
-        Function::Ceil => unary(first, f64::ceil),
-        Function::Log2 => unary(first, |a| expr::log2(a).unwrap_or(f64::NAN)),
-        Function::Ctz => unary(first, |a| expr::ctz(a).unwrap_or(f64::NAN)),
+        CategoryExpr::Feature(_) => true,
+        CategoryExpr::If(_, a, b) => may_be_unnamed(a) || may_be_unnamed(b),
+        CategoryExpr::Text(_) | CategoryExpr::Bool(_) => false,
     }
 }
 
@@ -158,26 +168,6 @@ fn unary(a: Operand, f: impl Fn(f64) -> f64 + Send + Sync + 'static) -> Operand 
             Box::new(move |decision| f(a(decision)))
         }
     })
-}
-
-fn arithmetic(
-    a: &Expr<usize>,
-    b: &Expr<usize>,
-    scope: &mut impl Scope,
-    f: impl Fn(f64, f64) -> f64 + Send + Sync + 'static,
-) -> Operand {
-    let (a, b) = (operand(a, scope), operand(b, scope));
-    Operand::Code(binary(a, b, f))
-}
-
-fn comparison(
-    a: &Expr<usize>,
-    b: &Expr<usize>,
-    scope: &mut impl Scope,
-    holds: impl Fn(f64, f64) -> bool + Send + Sync + 'static,
-) -> Code<Option<bool>> {
-    let (a, b) = (operand(a, scope), operand(b, scope));
-    binary(a, b, move |a, b| defined(a, b, holds(a, b)))
 }
 
 /// Reads the most frequent kinds of operands without a further call.

@@ -18,7 +18,7 @@ impl CompiledModel {
             features: Vec::new(),
             positions: FxHashMap::default(),
         };
-        let precondition = model.precondition.as_ref().map(|p| code::truth(p.typed.expr(), &mut compiler));
+        let precondition = model.precondition.as_ref().map(|p| code::truth(&p.typed, &mut compiler));
         // A derived feature uses lower slots only. In the order of the slots its operands are compiled already, so
         // a long chain of features does not recurse.
         for slot in needed(model) {
@@ -42,7 +42,7 @@ fn needed(model: &Model) -> BTreeSet<usize> {
         .collect();
     for (i, (_, typed)) in model.features.derived().iter().enumerate().rev() {
         if needed.contains(&(logged + i)) {
-            typed.expr().for_each_feature(&mut |&slot| {
+            typed.for_each_feature(&mut |slot| {
                 if slot >= logged || all[slot].kind == FeatureKind::Categorical {
                     needed.insert(slot);
                 }
@@ -62,6 +62,10 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
+    fn is_number(&self, slot: usize) -> bool {
+        self.model.features.all().features()[slot].kind == FeatureKind::Numerical
+    }
+
     fn node(&mut self, node: &ModelNode) -> Node {
         let (test, left, right) = match node {
             ModelNode::Leaf(_) => {
@@ -87,7 +91,7 @@ impl Compiler<'_> {
         let code: Code<f64> = match slot.checked_sub(model.features.base().len()) {
             None if self.is_number(slot) => Operand::Logged(slot).code(),
             None => Box::new(move |decision| decision.category(slot)),
-            Some(derived) => code::operand(model.features.derived()[derived].1.expr(), self).code(),
+            Some(derived) => code::operand(&model.features.derived()[derived].1, self).code(),
         };
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Ids are u32 in an f64.
         let mut known: Box<[u32]> =
@@ -106,10 +110,6 @@ impl Scope for Compiler<'_> {
             return Operand::Logged(slot);
         }
         Operand::Computed(self.position(slot))
-    }
-
-    fn is_number(&self, slot: usize) -> bool {
-        self.model.features.all().features()[slot].kind == FeatureKind::Numerical
     }
 
     fn id(&self, category: &str) -> f64 {

@@ -1,6 +1,6 @@
 //! A compiled expression computes what `ah_types::expr` defines, for any expression and values.
 
-use ah_types::expr::{BinaryOp, Expr, Function, UnaryOp};
+use ah_types::expr::{BinaryOp, Comparison, Expr, Function, UnaryOp};
 use ah_types::model::{Precondition, Provenance};
 use ah_types::tree::Stuck;
 use ah_types::{
@@ -54,13 +54,14 @@ impl Grammar {
         // Truth values compare with categories too.
         let category =
             || prop_oneof![3 => self.category(depth - 1), 1 => self.truth(depth - 1)].prop_map(Box::new);
-        let order = vec![BinaryOp::Eq, BinaryOp::Ne, BinaryOp::Lt, BinaryOp::Le, BinaryOp::Gt, BinaryOp::Ge];
+        let order = Comparison::ALL.map(BinaryOp::Compare).to_vec();
+        let equality = [Comparison::Eq, Comparison::Ne].map(BinaryOp::Compare).to_vec();
         let binary = |(op, a, b)| Expr::Binary(op, a, b);
         prop_oneof![
             truth().prop_map(|a| Expr::Unary(UnaryOp::Not, a)),
             (select(vec![BinaryOp::And, BinaryOp::Or]), truth(), truth()).prop_map(binary),
             (select(order), number(), number()).prop_map(binary),
-            (select(vec![BinaryOp::Eq, BinaryOp::Ne]), category(), category()).prop_map(binary),
+            (select(equality), category(), category()).prop_map(binary),
             (truth(), truth(), truth()).prop_map(|(c, a, b)| Expr::If(c, a, b)),
         ]
         .boxed()
@@ -98,7 +99,7 @@ fn model_of(logged: Schema, derived: impl IntoIterator<Item = String>, precondit
     let derived = derived.into_iter().enumerate();
     let derived: Vec<_> =
         derived.map(|(i, expression)| Derived { name: format!("d{i}"), expression }).collect();
-    let typed = precondition.resolve(&logged).unwrap();
+    let typed = precondition.resolve_bool(&logged).unwrap();
     let features = Features::new(logged, &derived).unwrap();
     let slots = features.all().features();
     let categories = |feature: &Feature| match feature.kind {
@@ -152,7 +153,7 @@ fn values() -> impl Strategy<Value = Vec<Scalar<'static>>> {
 fn check(model: &Model, compiled: &CompiledModel, values: &[Scalar<'_>]) -> Result<(), TestCaseError> {
     let (logged, mut decision) = (model.row(values), compiled.decide(values));
     let row = model.features.row(&logged);
-    let holds = model.precondition.as_ref().map(|p| p.typed.eval_bool(&logged));
+    let holds = model.precondition.as_ref().map(|p| p.typed.eval(&logged));
     prop_assert_eq!(Some(decision.precondition_holds()), holds.map(|holds| holds == Some(true)));
     for (tree, reference) in model.trees.iter().enumerate() {
         let end = reference.leaf_index(&row, |slot, category| model.knows(slot, category));

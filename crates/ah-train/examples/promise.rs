@@ -1,22 +1,66 @@
-//! How often the promise breaks, over random partitions: `scripts/simulate-promise.sh`, or
-//! `cargo run --release --example promise -- LOG [runs=100] [mode=hold-out] [target=0.01]`
+//! Counts how often the promise breaks, over random partitions: `scripts/simulate-promise.sh`, or
+//! `cargo run --release --example promise -- LOG... [runs=100] [mode=hold-out] [target=0.01]`
 //!
-//! Each run learns and calibrates on a random half of the inputs and counts on the other half
-//! how many are slower than the fallback by more than the limit. A run breaks the promise when
-//! that share is above the target. The other half is itself a sample, so a run whose true share
-//! is at the target breaks in about half of the cases; beside the count of broken runs stands
-//! the count of those that are surely broken (exact binomial test at 5 %).
+//! Each run learns and calibrates on a random half of the inputs. On the other half it counts the
+//! inputs that are slower than the fallback by more than the limit; the run breaks the promise where
+//! their share is above the target. The other half is itself a sample: a run whose true share is at
+//! the target breaks in about half of the cases. So a second column counts the runs that surely break
+//! it (exact binomial test at 5 %).
 
 use ah_train::parts::{
-    COST_ONE, Configuration, Preset, PromiseTerms, RankedChoice, RankingPolicy, Recipe, Soft, Task,
-    calibrate, split,
+    COST_ONE, Configuration, Heuristic, Preset, RankingPolicy, Recipe, Soft, Task, calibrate, split,
 };
-use ah_train::{PromiseMode, RawParams, SplitBy};
+use ah_train::{Params, PromiseMode, SplitBy};
 use rayon::prelude::*;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-/// (promise possible, over the limit, inputs, surely broken, decided, log slowdown, the same always deciding)
-type Run = (bool, u64, u64, bool, u64, f64, f64);
+const LIMIT: f64 = 1.05;
+
+/// The counts and costs of one half.
+#[derive(Default)]
+struct Run {
+    promised: bool,
+    inputs: u64,
+    over_limit: u64,
+    decided: u64,
+    /// Summed log slowdown.
+    cost: f64,
+    /// The same, always deciding.
+    always: f64,
+}
+
+impl Run {
+    fn new(task: &Task, heuristic: &Heuristic, inputs: &[u32]) -> Self {
+        let (table, fallback) = (&task.table, heuristic.fallback);
+        let targets = task.targets(fallback, &[]);
+        let promised = heuristic.promise.is_some();
+        let mut run = Self { promised, inputs: inputs.len() as u64, ..Self::default() };
+        let mut ranking = Vec::new();
+        for &input in inputs {
+            heuristic.trees.rank(&task.columns, &targets, input, &mut ranking);
+            run.always += f64::from(ranking[0].cost) / COST_ONE;
+            let Some(at) = calibrate::pick(&ranking, fallback, heuristic.threshold) else {
+                run.cost += table.fallback_price(input, fallback);
+                continue;
+            };
+            run.decided += 1;
+            run.cost += f64::from(ranking[at].cost) / COST_ONE;
+            let picked = table.cell(input, ranking[at].choice);
+            let base = table.usable(input, fallback);
+            run.over_limit += u64::from(picked.zip(base).is_some_and(|(c, base)| c.is_slower(base, LIMIT)));
+        }
+        run
+    }
+
+    fn breaks(&self, target: f64) -> bool {
+        self.promised && self.over_limit as f64 > target * self.inputs as f64
+    }
+
+    fn surely_breaks(&self, target: f64) -> bool {
+        let test = |b: Binomial| self.over_limit > 0 && b.sf(self.over_limit - 1) < 0.05;
+        self.promised && Binomial::new(target, self.inputs).is_ok_and(test)
+    }
+}
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -34,60 +78,45 @@ fn main() {
         "| log | mode | runs | no promise | broken | surely broken | mean share | coverage | slowdown | always deciding |"
     );
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+    let configurations = [Configuration::Soft(Soft::preset(Preset::LookAhead, 8, 3))];
+    let ranking = RankingPolicy::default();
     for log in args.iter().filter(|a| !a.contains('=')) {
-        let params = RawParams::new(vec![log.into()], "T").check().expect("sound parameters");
-        let task = Task::read(&params, None).expect("a sound log");
-        let keys = split::keys(&task.table, &task.features, &[], SplitBy::Input, &task.usable);
-        let asked = PromiseTerms { target, limit: 1.05, mode };
-        let configurations = [Configuration::Soft(Soft::preset(Preset::LookAhead, 8, 3))];
+        let params = Params {
+            max_risk: Some(target),
+            max_slowdown: LIMIT,
+            promise: mode,
+            ..Params::new(vec![log.into()], "T")
+        };
+        let task = Task::read(&params.clone().check().expect("valid parameters"), None).expect("a sound log");
+        let keys = task.keys(SplitBy::Input, &task.usable);
         let run = |seed: u64| {
-            let (test, train) = split::hold_out(&task.usable, &keys, 0.5, seed, "simulation");
-            let ranking = RankingPolicy::default();
-            let plan = Recipe {
+            let halves = split::hold_out(&task.usable, &keys, 0.5, seed, "simulation");
+            let params = Params { seed, ..params.clone() }.check().expect("valid parameters");
+            let policy = &task.optimization.training;
+            let recipe = Recipe {
                 task: &task,
+                params: &params,
+                policy,
                 configurations: &configurations,
                 ranking: &ranking,
-                asked: Some(asked),
-                seed,
             };
-            let learned = plan.learn(&train).expect("learns");
-            let targets = task.targets(learned.fallback, &[]);
-            let mut buffer: Vec<RankedChoice> = Vec::new();
-            let (mut over, mut decided, mut cost, mut always) = (0_u64, 0_u64, 0.0, 0.0);
-            for &input in &test {
-                learned.fitted.rank(&task.columns, &targets, input, &mut buffer);
-                let price = task.table.fallback_price(input as usize, learned.fallback);
-                always += f64::from(buffer[0].cost) / COST_ONE;
-                match calibrate::pick(&buffer, learned.fallback, learned.threshold) {
-                    None => cost += price,
-                    Some(at) => {
-                        decided += 1;
-                        cost += f64::from(buffer[at].cost) / COST_ONE;
-                        let cell = task.table.cell(input as usize, buffer[at].choice);
-                        let base = task.table.usable(input as usize, learned.fallback);
-                        let slow = cell.zip(base).is_some_and(|(c, base)| c.is_slower(base, asked.limit));
-                        over += u64::from(slow);
-                    }
-                }
-            }
-            let n = test.len() as u64;
-            let surely = Binomial::new(target, n).is_ok_and(|b| over > 0 && b.sf(over - 1) < 0.05);
-            (learned.calibration.is_some(), over, n, surely, decided, cost, always)
+            // The held-out half learns, as in the table of docs/learning.md.
+            Run::new(&task, &recipe.learn(&halves.held_out).expect("learns"), &halves.training)
         };
         let results: Vec<Run> = (0..runs).into_par_iter().map(run).collect();
-        let inputs: u64 = results.iter().map(|r| r.2).sum();
+        let inputs: u64 = results.iter().map(|r| r.inputs).sum();
         let share = |f: &dyn Fn(&Run) -> f64| results.iter().map(f).sum::<f64>() / inputs as f64;
-        let broken = results.iter().filter(|r| r.0 && r.1 as f64 > target * r.2 as f64).count();
-        let surely = results.iter().filter(|r| r.0 && r.3).count();
         println!(
-            "| {} | {} | {runs} | {} | {broken} | {surely} | {:.2} % | {:.1} % | {:.4} | {:.4} |",
+            "| {} | {} | {runs} | {} | {} | {} | {:.2} % | {:.1} % | {:.4} | {:.4} |",
             log.rsplit('/').next().unwrap_or(log),
             mode.name(),
-            results.iter().filter(|r| !r.0).count(),
-            share(&|r| r.1 as f64) * 100.0,
-            share(&|r| r.4 as f64) * 100.0,
-            share(&|r| r.5).exp(),
-            share(&|r| r.6).exp(),
+            results.iter().filter(|r| !r.promised).count(),
+            results.iter().filter(|r| r.breaks(target)).count(),
+            results.iter().filter(|r| r.surely_breaks(target)).count(),
+            share(&|r| r.over_limit as f64) * 100.0,
+            share(&|r| r.decided as f64) * 100.0,
+            share(&|r| r.cost).exp(),
+            share(&|r| r.always).exp(),
         );
     }
 }

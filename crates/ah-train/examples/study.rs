@@ -1,12 +1,13 @@
 //! Compares parameters of the learner `soft` by repeated outer cross-validation:
 //! `cargo run --release --example study -- LOG... [seeds=2] [folds=10] [-- "depth=8 leaf=3" "depth=10" ...]`
 //!
-//! Every input is held out once a seed. Prints, for each log and variant, the geometric-mean
-//! slowdown on held-out inputs and the difference from the first variant with its standard error,
-//! over inputs, in units of 1e-4.
+//! Every input is held out once a seed. Prints for each log and variant the geometric-mean slowdown on
+//! held-out inputs, and its difference from the first variant with the standard error over inputs, in
+//! units of 1e-4 of log slowdown.
 
-use ah_train::parts::{COST_ONE, Configuration, Preset, Rows, Soft, Task, split};
-use ah_train::{RawParams, SplitBy};
+use ah_train::parts::split::{self, Partition};
+use ah_train::parts::{COST_ONE, Configuration, Preset, Rows, Soft, Task};
+use ah_train::{Params, SplitBy};
 use rayon::prelude::*;
 
 fn configuration(text: &str) -> Soft {
@@ -60,33 +61,27 @@ fn main() {
     let by = if args.iter().any(|a| a == "dims") { SplitBy::Dims } else { SplitBy::Input };
     let optimization = args.iter().find_map(|a| a.strip_prefix("optimization=").map(Into::into));
     for log in args.iter().filter(|a| !a.contains('=') && *a != "dims") {
-        let mut raw = RawParams::new(vec![log.into()], "T");
-        raw.optimization.clone_from(&optimization);
-        let task = Task::read(&raw.check().expect("sound parameters"), None).expect("a sound log");
+        let params = Params { optimization: optimization.clone(), ..Params::new(vec![log.into()], "T") };
+        let task = Task::read(&params.check().expect("valid parameters"), None).expect("a sound log");
         let fallback = task.fallback(&task.usable);
         let targets = task.targets(fallback, &[]);
-        let dimensions = &task.optimization.training.dimensions;
-        let keys = split::keys(&task.table, &task.features, dimensions, by, &task.usable);
+        let keys = task.keys(by, &task.usable);
         let mut first: Vec<f64> = Vec::new();
         for text in &variants {
             let start = std::time::Instant::now();
             let configuration = Configuration::Soft(configuration(text));
-            let runs: Vec<(u64, usize)> = (0..seeds).flat_map(|s| (0..folds).map(move |f| (s, f))).collect();
+            let runs: Vec<Partition> = (0..seeds)
+                .flat_map(|seed| split::partitions(&task.table, &task.usable, &keys, folds, seed))
+                .collect();
             let results: Vec<(Vec<(u32, f64)>, usize)> = runs
                 .into_par_iter()
-                .map(|(seed, fold)| {
-                    let of = split::folds(&keys, folds, seed);
-                    let part = |inside: bool| -> Vec<u32> {
-                        let chosen = task.usable.iter().zip(&of).filter(|(_, f)| (**f == fold) == inside);
-                        chosen.map(|(i, _)| *i).collect()
-                    };
-                    let (train, test) = (part(false), part(true));
-                    let rows = Rows { columns: &task.columns, inputs: &train };
+                .map(|Partition { training, held_out }| {
+                    let rows = Rows { columns: &task.columns, inputs: &training };
                     let (tree, scores) = configuration.fit(&rows, &targets).expect("fits");
                     let cost = |&i: &u32| {
                         (i, f64::from(scores.cost(tree.leaf_of(&task.columns, i), &targets, i)) / COST_ONE)
                     };
-                    (test.iter().map(cost).collect(), tree.leaves())
+                    (held_out.iter().map(cost).collect(), tree.leaves())
                 })
                 .collect();
             let leaves = results.iter().map(|r| r.1).sum::<usize>() as f64 / results.len() as f64;

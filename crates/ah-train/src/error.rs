@@ -1,31 +1,30 @@
-//! What can go wrong in training, each in one sentence with its exit code.
+//! What can go wrong: each error is one sentence with what was expected, what was found and where.
 
 use std::path::PathBuf;
 
-use ah_cli::{Failure, exit};
 use ah_types::derived::DerivedError;
 use ah_types::{LogError, ModelError, OptimizationError};
 
-/// Training or evaluation cannot be done.
+/// A training or an evaluation cannot be done.
 #[derive(Debug, thiserror::Error)]
 pub enum TrainError {
     /// A flag's value is out of its range, or two flags contradict each other.
     #[error("{flag}: expected {expected}, found {found}")]
     Parameter {
-        /// As it is written on the command line.
+        /// The flag as on the command line.
         flag: &'static str,
-        /// What is allowed.
+        /// The allowed values.
         expected: String,
-        /// What was given.
+        /// The given value.
         found: String,
     },
     /// A log cannot be read.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// An optimization cannot be read, or none is known by the log's name.
+    /// An optimization cannot be read, or the log's name is not the name of a built-in one.
     #[error(transparent)]
     Optimization(#[from] OptimizationError),
-    /// An optimization's derived feature does not fit the log.
+    /// A derived feature of the optimization does not fit the log.
     #[error("optimization {optimization:?}: {source}")]
     Derived {
         /// The optimization.
@@ -33,52 +32,52 @@ pub enum TrainError {
         /// Which feature and why.
         source: Box<DerivedError>,
     },
-    /// An expression of the optimization (precondition, row filter) does not fit the log.
+    /// A field of the optimization is wrong, or does not fit the log.
     #[error("optimization {optimization:?}: {what}: {reason}")]
     Expression {
         /// The optimization.
         optimization: String,
-        /// `precondition` or `row_filter`.
+        /// `precondition`, `row_filter` or `training`.
         what: &'static str,
         /// Where and why.
         reason: String,
     },
-    /// A choice that was named does not stand in the log.
+    /// The log has no choice of the given name.
     #[error("{flag}: the log has no choice {choice:?}; its choices are {}", known.join(", "))]
     UnknownChoice {
-        /// Where it was named.
+        /// Where the name was given.
         flag: &'static str,
         /// The name.
         choice: String,
-        /// Those that exist.
+        /// The choices of the log.
         known: Vec<String>,
     },
-    /// A model and a log do not fit together.
+    /// A model and a log belong to different optimizations.
     #[error("{}: the model decides {model}, the log is of {log}", path.display())]
     Mismatch {
         /// The log.
         path: PathBuf,
-        /// The model's optimization or feature.
+        /// The model's optimization.
         model: String,
-        /// The log's.
+        /// The log's optimization.
         log: String,
     },
-    /// A further file (weights) is not what it should be.
+    /// A file of weights has a malformed line.
     #[error("{}:{line}: expected {expected}, found {found}", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: u64,
-        /// What should stand there.
+        /// The expected text.
         expected: String,
-        /// What stands there.
+        /// The text of the line.
         found: String,
     },
-    /// The log is sound but holds too little to learn from.
+    /// The log is well-formed but holds too little to learn from.
     #[error("{what}; {hint}")]
     TooLittle {
-        /// What is there and what is needed.
+        /// What is needed and what was found.
         what: String,
         /// What to do.
         hint: &'static str,
@@ -86,23 +85,25 @@ pub enum TrainError {
     /// linfa refuses the data or its parameters.
     #[error("linfa: {0}")]
     Linfa(#[from] linfa::Error),
-    /// The model cannot be written or read.
+    /// The model cannot be read or written.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// A further file cannot be written or read.
+    /// Another file cannot be read or written.
     #[error("{}: cannot {action}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// `read` or `write`.
+        /// For example `read the weights`.
         action: &'static str,
         /// Why.
         source: std::io::Error,
     },
 }
 
-impl Failure for TrainError {
+#[cfg(feature = "cli")]
+impl ah_cli::Failure for TrainError {
     fn exit_code(&self) -> u8 {
+        use ah_cli::exit;
         match self {
             Self::Parameter { .. } | Self::UnknownChoice { .. } => exit::USAGE,
             Self::Log(e) => e.exit_code(),

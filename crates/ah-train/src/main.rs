@@ -1,4 +1,4 @@
-//! `ah-train`: the command line around the library, and code generation as the last step.
+//! `ah-train`: the command line around the library, with code generation as the last step.
 
 mod cli;
 
@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ah_cli::{exit, stderr, stdout};
-use ah_train::{NamedLog, TrainError, report};
+use ah_train::{TrainError, TrainedModel, report};
 use ah_types::Model;
 use clap::Parser;
+use serde_json::json;
 
 use cli::{Cli, Command, EvaluateArgs, TrainArgs};
 
-/// What ends the command.
+/// An error that ends the command.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error(transparent)]
@@ -46,32 +47,15 @@ fn main() -> ExitCode {
 }
 
 fn train(args: &TrainArgs) -> Result<(), Failure> {
-    let params = args.raw().check()?;
+    let params = args.params()?.check()?;
     if let Some(threads) = args.threads {
-        if threads == 0 {
-            return Err(Failure::Train(TrainError::Parameter {
-                flag: "--threads",
-                expected: "1 or more".to_owned(),
-                found: "0".to_owned(),
-            }));
-        }
         // Fails only where a pool exists already, and none does yet.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global();
     }
     let trained = ah_train::train(&params)?;
     warn(&trained.warnings);
     trained.model.write(&args.model)?;
-    if args.json {
-        stdout(&format!(
-            "{}\n",
-            serde_json::json!({
-                "parameters": trained.model.provenance.parameters,
-                "metrics": trained.model.provenance.metrics,
-            })
-        ))?;
-    } else {
-        stdout(&report::trained(&trained))?;
-    }
+    print(&trained, args.json)?;
     stderr(&format!("wrote {}\n", args.model.display()));
     if let Some(path) = &args.save_dot {
         report::dot::write(&trained.model, path)?;
@@ -80,10 +64,19 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
     if !args.no_codegen {
         generate(&trained.model, args)?;
     }
-    for NamedLog { name, path } in &cli::named(&args.data) {
-        judge(&trained.model, std::slice::from_ref(path), name, args.skip_bad_rows, args.json, None)?;
+    for (name, log) in &cli::named(&args.data) {
+        judge(&trained.model, std::slice::from_ref(log), name, params.skip_bad_rows, args.json, None)?;
     }
     Ok(())
+}
+
+fn print(trained: &TrainedModel, json: bool) -> Result<(), Failure> {
+    let record = &trained.model.provenance;
+    Ok(stdout(&if json {
+        format!("{}\n", json!({ "parameters": record.parameters, "metrics": record.metrics }))
+    } else {
+        report::trained(trained)
+    })?)
 }
 
 /// The last step of the one command that learns and generates.
@@ -119,21 +112,14 @@ fn judge(
     if let Some(path) = decisions {
         evaluation.write_decisions(path)?;
     }
-    let (fallback, best) = (&evaluation.fallback, &evaluation.best_single);
-    if json {
-        stdout(&format!(
-            "{}\n",
-            serde_json::json!({
-                "name": name,
-                "model": evaluation.model,
-                "always_fallback": { "choice": fallback.0, "metrics": fallback.1 },
-                "best_single": { "choice": best.0, "metrics": best.1 },
-            })
-        ))?;
+    let comparison = &evaluation.comparison;
+    Ok(stdout(&if json {
+        let mut figures = json!(comparison);
+        figures["name"] = name.into();
+        format!("{figures}\n")
     } else {
-        stdout(&report::evaluated(name, &evaluation.model, (&fallback.0, &fallback.1), (&best.0, &best.1)))?;
-    }
-    Ok(())
+        report::evaluated(name, comparison)
+    })?)
 }
 
 fn warn(warnings: &[String]) {

@@ -1,80 +1,170 @@
-//! The parameters of one training: raw as they come from the command line, then checked, once.
+//! The parameters of a training: one list of fields for the library and for the command line.
 
+use std::ops::Deref;
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use crate::data::SplitBy;
 use crate::error::TrainError;
-use crate::judge::DEFAULT_MAX_SLOWDOWN;
-use crate::policy::LearnerKind;
-use crate::promise::PromiseMode;
 
-/// A further log with a name, for tables.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NamedLog {
-    /// For people.
-    pub name: String,
-    /// The file.
-    pub path: PathBuf,
-}
-
-/// As given; [`check`](Self::check) makes [`Params`] of it.
-#[derive(Clone, Debug)]
-pub struct RawParams {
-    /// The logs, merged in this order.
+/// The parameters of a training. [`check`](Self::check) makes them [`ValidParams`].
+///
+/// The model's record holds those that shape the result, apart from files and the seed, which it
+/// records elsewhere.
+// On the command line, the doc comments are the help texts.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+pub struct Params {
+    /// The logs, plain or gzip, merged in this order.
+    #[serde(skip)]
+    #[cfg_attr(feature = "cli", arg(required = true, value_name = "LOG"))]
     pub logs: Vec<PathBuf>,
-    /// The heuristic's name.
+    /// The heuristic's name, which becomes the name of the generated crate.
+    #[serde(skip)]
+    // The default is for subcommands, which do without; the flag is required all the same.
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, required = true, default_value = "", hide_default_value = true, value_name = "NAME")
+    )]
     pub heuristic_name: String,
-    /// A further optimization instead of the built-in one of the log's name.
-    pub optimization: Option<PathBuf>,
-    /// A training policy instead of the optimization's.
-    pub policy: Option<PathBuf>,
-    /// The learner; `None`: the optimization's, else [`LearnerKind::Auto`].
+    /// The learner [default: the optimization's, else auto].
+    #[cfg_attr(feature = "cli", arg(long, value_enum))]
     pub learner: Option<LearnerKind>,
-    /// Depth limit; `None`: chosen by cross-validation.
+    /// At most D splits on a path [default: chosen by cross-validation, at most 8].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "D"))]
     pub max_depth: Option<usize>,
-    /// Least inputs in a leaf; `None`: chosen by cross-validation.
+    /// At least N inputs in a leaf [default: chosen by cross-validation].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N"))]
     pub min_samples_leaf: Option<usize>,
-    /// The fallback; `None`: the optimization's.
+    /// The choice that the program takes when the heuristic declines [default: the optimization's].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "CHOICE"))]
     pub fallback: Option<String>,
-    /// What is held out together.
+    /// Hold out single inputs, or all inputs of the same dimensions together.
+    #[cfg_attr(feature = "cli", arg(long, value_enum, default_value_t = Params::default().test_split))]
     pub test_split: SplitBy,
     /// The seed of all splits.
+    #[serde(skip)]
+    #[cfg_attr(feature = "cli", arg(long, default_value_t = Params::default().seed, value_name = "N"))]
     pub seed: u64,
-    /// Pass over malformed rows.
+    /// Skip malformed rows and count them.
+    #[cfg_attr(feature = "cli", arg(long))]
     pub skip_bad_rows: bool,
-    /// Read only so many rows of each log.
+    /// Read only the first N rows of each log.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N"))]
     pub nrows: Option<u64>,
-    /// Logs that are learned from as well, and never held out.
-    pub also_train: Vec<NamedLog>,
-    /// How much an input of each of them counts; empty: 1.
-    pub also_train_weights: Vec<f64>,
-    /// How often each input occurs.
+    /// Logs to learn from that are never held out.
+    #[serde(rename = "also_train_weights", serialize_with = "weights")]
+    #[cfg_attr(feature = "cli", arg(skip))]
+    pub also_train: Vec<FurtherLog>,
+    /// How often each input occurs: its features joined by commas, a tab, a number.
+    #[serde(skip)]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE"))]
     pub weights: Option<PathBuf>,
-    /// Leaves hold at least so many choices, to be measured when the program runs.
+    /// Keep K choices or more in each leaf, best first, for a program that measures the first K. The
+    /// heuristic then never declines.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "K"))]
     pub ranking: Option<usize>,
-    /// Keep only so many choices.
+    /// Keep only the N choices that lose least.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N"))]
     pub max_choices: Option<usize>,
-    /// Trees that vote.
+    /// The number of trees that vote, 1 to 3.
+    #[cfg_attr(feature = "cli", arg(long, default_value_t = Params::default().trees, value_name = "N"))]
     pub trees: usize,
-    /// The promised share of inputs beyond `max_slowdown`; `None`: decide always.
-    pub max_risk: Option<f64>,
-    /// What counts as slower than the fallback.
+    /// The share of inputs that may be slower than the fallback by more than --max-slowdown, with
+    /// 95 % confidence; `none` always decides.
+    #[cfg_attr(feature = "cli", arg(long, default_value = "0.01", value_name = "P|none", value_parser = max_risk))]
+    pub max_risk: MaxRisk,
+    /// An input is slower than the fallback when it takes more than X times as long.
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, default_value_t = Params::default().max_slowdown, value_name = "X", allow_negative_numbers = true)
+    )]
     pub max_slowdown: f64,
-    /// How calibration inputs are kept from the fit.
+    /// How the inputs that calibrate the promise are kept out of the fit.
+    #[cfg_attr(feature = "cli", arg(long, value_enum, default_value_t = Params::default().promise))]
     pub promise: PromiseMode,
+    /// An optimization file that replaces the built-in one of the log's name.
+    #[serde(skip)]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE.toml"))]
+    pub optimization: Option<PathBuf>,
+    /// A training policy that replaces the optimization's; PyTorch's are in crates/ah-train/policies.
+    #[serde(skip)]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE.toml"))]
+    pub policy: Option<PathBuf>,
 }
 
-impl RawParams {
-    /// The defaults for these logs.
+/// A share above 0 and below 1; `None`: the heuristic always decides.
+pub type MaxRisk = Option<f64>;
+
+/// A log to learn from that is never held out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FurtherLog {
+    /// The file.
+    pub path: PathBuf,
+    /// How much each of its inputs counts; an input of the main logs counts 1.
+    pub weight: f64,
+}
+
+/// The learners by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+pub enum LearnerKind {
+    /// Our trees over soft targets, with the preset that cross-validation prefers.
+    Auto,
+    /// Our trees over soft targets, with the default preset.
+    Soft,
+    /// linfa-trees: classification of the winner.
+    Linfa,
+    /// Our trees over the costs themselves: regression trees.
+    Regression,
+}
+
+impl LearnerKind {
+    /// The learner of this name.
     #[must_use]
-    pub fn new(logs: Vec<PathBuf>, heuristic_name: &str) -> Self {
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "auto" => Some(Self::Auto),
+            "soft" => Some(Self::Soft),
+            "linfa" => Some(Self::Linfa),
+            "regression" => Some(Self::Regression),
+            _ => None,
+        }
+    }
+}
+
+/// What is held out together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+pub enum SplitBy {
+    /// Each input alone.
+    Input,
+    /// All inputs with the same dimensions. Harder: no similar shape remains to learn from.
+    Dims,
+}
+
+/// How the inputs that calibrate the promise are kept out of the fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+pub enum PromiseMode {
+    /// Cross-fitted.
+    Auto,
+    /// A part of the inputs is never fitted on.
+    HoldOut,
+    /// Folds by input.
+    CrossFitted,
+    /// Folds by combination of dimensions.
+    ByDimensions,
+}
+
+impl Default for Params {
+    fn default() -> Self {
         Self {
-            logs,
-            heuristic_name: heuristic_name.to_owned(),
-            optimization: None,
-            policy: None,
+            logs: Vec::new(),
+            heuristic_name: String::new(),
             learner: None,
             max_depth: None,
             min_samples_leaf: None,
@@ -84,92 +174,53 @@ impl RawParams {
             skip_bad_rows: false,
             nrows: None,
             also_train: Vec::new(),
-            also_train_weights: Vec::new(),
             weights: None,
             ranking: None,
             max_choices: None,
             trees: 1,
             max_risk: Some(0.01),
-            max_slowdown: DEFAULT_MAX_SLOWDOWN,
+            max_slowdown: 1.05,
             promise: PromiseMode::Auto,
+            optimization: None,
+            policy: None,
         }
     }
 }
 
-/// Checked parameters.
+/// Checked parameters, read-only.
 #[derive(Clone, Debug, Serialize)]
-pub struct Params {
-    #[serde(skip)]
-    pub(crate) logs: Vec<PathBuf>,
-    #[serde(skip)]
-    pub(crate) heuristic_name: String,
-    #[serde(skip)]
-    pub(crate) optimization: Option<PathBuf>,
-    #[serde(skip)]
-    pub(crate) policy: Option<PathBuf>,
-    pub(crate) learner: Option<LearnerKind>,
-    pub(crate) max_depth: Option<usize>,
-    pub(crate) min_samples_leaf: Option<usize>,
-    pub(crate) fallback: Option<String>,
-    pub(crate) test_split: SplitBy,
-    #[serde(skip)]
-    pub(crate) seed: u64,
-    pub(crate) skip_bad_rows: bool,
-    pub(crate) nrows: Option<u64>,
-    #[serde(skip)]
-    pub(crate) also_train: Vec<NamedLog>,
-    pub(crate) also_train_weights: Vec<f64>,
-    #[serde(skip)]
-    pub(crate) weights: Option<PathBuf>,
-    pub(crate) ranking: Option<usize>,
-    pub(crate) max_choices: Option<usize>,
-    pub(crate) trees: usize,
-    pub(crate) max_risk: Option<f64>,
-    pub(crate) max_slowdown: f64,
-    pub(crate) promise: PromiseMode,
+pub struct ValidParams(Params);
+
+impl Deref for ValidParams {
+    type Target = Params;
+
+    fn deref(&self) -> &Params {
+        &self.0
+    }
 }
 
-/// Deeper trees are refused by the model format.
+/// The model format refuses deeper trees.
 pub const MAX_DEPTH: usize = 64;
-/// More trees gain nothing: two further presets err differently enough.
-pub const MAX_TREES: usize = 3;
+/// A fourth tree gains nothing: two further presets make the different errors that a vote needs.
+const MAX_TREES: usize = 3;
 
-impl RawParams {
+impl Params {
+    /// The defaults for these logs.
+    #[must_use]
+    pub fn new(logs: Vec<PathBuf>, heuristic_name: &str) -> Self {
+        Self { logs, heuristic_name: heuristic_name.to_owned(), ..Self::default() }
+    }
+
     /// Checks every field.
     ///
     /// # Errors
-    /// [`TrainError::Parameter`] for the first that is out of range.
-    pub fn check(self) -> Result<Params, TrainError> {
+    /// [`TrainError::Parameter`] names the first flag that is out of range.
+    pub fn check(mut self) -> Result<ValidParams, TrainError> {
         self.check_names()?;
         self.check_numbers()?;
-        let also_train_weights = match self.also_train_weights.len() {
-            0 => vec![1.0; self.also_train.len()],
-            _ => self.also_train_weights,
-        };
-        Ok(Params {
-            logs: self.logs,
-            heuristic_name: self.heuristic_name,
-            optimization: self.optimization,
-            policy: self.policy,
-            learner: self.learner,
-            max_depth: self.max_depth,
-            min_samples_leaf: self.min_samples_leaf,
-            fallback: self.fallback,
-            test_split: self.test_split,
-            seed: self.seed,
-            skip_bad_rows: self.skip_bad_rows,
-            nrows: self.nrows,
-            also_train: self.also_train,
-            also_train_weights,
-            weights: self.weights,
-            ranking: self.ranking,
-            max_choices: self.max_choices,
-            trees: self.trees,
-            // Who measures several choices when the program runs needs no promise.
-            max_risk: self.max_risk.filter(|_| self.ranking.is_none()),
-            max_slowdown: self.max_slowdown,
-            promise: self.promise,
-        })
+        // A program that measures several choices itself needs no promise.
+        self.max_risk = self.max_risk.filter(|_| self.ranking.is_none());
+        Ok(ValidParams(self))
     }
 
     fn check_names(&self) -> Result<(), TrainError> {
@@ -179,7 +230,7 @@ impl RawParams {
         if !is_identifier(&self.heuristic_name) {
             return wrong(
                 "--heuristic-name",
-                "a name of ASCII letters, digits and _, beginning with a letter, at most 64 long",
+                "a name of ASCII letters, digits and _ that begins with a letter and has at most 64 characters",
                 format!("{:?}", self.heuristic_name),
             );
         }
@@ -205,26 +256,17 @@ impl RawParams {
         if !(1..=MAX_TREES).contains(&self.trees) {
             return wrong("--trees", "1 to 3", self.trees);
         }
-        if self.trees > 1
-            && self.learner.is_some_and(|l| matches!(l, LearnerKind::Linfa | LearnerKind::Regression))
-        {
-            return wrong("--trees", "the learner soft or auto, as only its trees vote", "another learner");
+        if self.trees > 1 && matches!(self.learner, Some(LearnerKind::Linfa | LearnerKind::Regression)) {
+            return wrong("--trees", "the learner soft or auto: only its trees vote", "another learner");
         }
         if let Some(risk) = self.max_risk.filter(|r| !(*r > 0.0 && *r < 1.0)) {
             return wrong("--max-risk", "a share above 0 and below 1 (0.01 is 1 %), or none", risk);
         }
         if !(self.max_slowdown >= 1.0 && self.max_slowdown.is_finite()) {
-            return wrong("--max-slowdown", "a number from 1 on (1.05: 5 % slower)", self.max_slowdown);
+            return wrong("--max-slowdown", "1 or more (1.05 is 5 % slower)", self.max_slowdown);
         }
-        let weights = self.also_train_weights.len();
-        if weights > 0 && weights != self.also_train.len() {
-            return wrong(
-                "--weight",
-                &format!("one for each of the {} --also-train, or none", self.also_train.len()),
-                weights,
-            );
-        }
-        if let Some(weight) = self.also_train_weights.iter().find(|w| !(**w > 0.0 && w.is_finite())) {
+        let weights = &mut self.also_train.iter().map(|log| log.weight);
+        if let Some(weight) = weights.find(|w| !(*w > 0.0 && w.is_finite())) {
             return wrong("--weight", "a number above 0", weight);
         }
         Ok(())
@@ -240,4 +282,16 @@ fn is_identifier(name: &str) -> bool {
     name.len() <= 64
         && name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+fn weights<S: Serializer>(logs: &[FurtherLog], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(logs.iter().map(|log| log.weight))
+}
+
+#[cfg(feature = "cli")]
+fn max_risk(text: &str) -> Result<Option<f64>, String> {
+    if text == "none" {
+        return Ok(None);
+    }
+    text.parse().map(Some).map_err(|_| "expected a share such as 0.01, or none".to_owned())
 }

@@ -1,6 +1,7 @@
-//! The hooks of PyTorch's trainers, as a trait with default methods. An optimization's TOML
-//! (`[training]`) implements it; who needs code implements it and calls
-//! [`train_with`](crate::train::train_with).
+//! How an optimization is learned: the hooks of PyTorch's trainers, as a trait with default methods.
+//!
+//! The `[training]` table of an optimization's TOML implements it. A program that needs code
+//! implements it itself and calls [`train_with`](crate::train_with).
 //!
 //! | PyTorch | here |
 //! | --- | --- |
@@ -13,26 +14,31 @@
 //! | `ranking_always_included_choices` | [`Policy::always_included`] |
 //! | `filter_df` | [`Policy::keeps`], [`Policy::cell_filter`] |
 
-use ah_types::{Context, Derived, Leaf, optimization::TrainingPolicy};
+use ah_types::optimization::TrainingPolicy;
+use ah_types::{Context, Derived, Leaf, Optimization};
+use serde::Serialize;
 
-/// How an optimization is learned, where flags do not say otherwise.
+use crate::error::TrainError;
+use crate::params::{LearnerKind, MAX_DEPTH};
+
+/// How an optimization is learned. Flags override it.
 pub trait Policy: Sync {
     /// The learner.
     fn learner(&self) -> Option<LearnerKind> {
         None
     }
 
-    /// What linfa-trees is to minimise.
+    /// The criteria that linfa-trees may minimise; the search tries each.
     fn criteria(&self) -> Vec<Criterion> {
         vec![Criterion::Gini, Criterion::Entropy]
     }
 
-    /// Depth limits to search.
+    /// The depth limits to search.
     fn max_depths(&self) -> Vec<usize> {
         vec![2, 4, 6, 8]
     }
 
-    /// Least numbers of inputs in a leaf to search, when so many inputs are learned from.
+    /// The least numbers of inputs in a leaf to search, when learning from `inputs` inputs.
     fn min_samples_leaves(&self, inputs: usize) -> Vec<usize> {
         // On PyTorch's logs 2, 3 and 5 differ by less than 0.0003; 8 helps where inputs are few.
         match inputs {
@@ -42,7 +48,7 @@ pub trait Policy: Sync {
         }
     }
 
-    /// What to do without a heuristic; `None`: the optimization's fallback.
+    /// The fallback; `None`: the optimization's.
     fn default_choice(&self) -> Option<String> {
         None
     }
@@ -53,46 +59,45 @@ pub trait Policy: Sync {
         false
     }
 
-    /// The least confidence of a leaf is set so that at most this share of the validation inputs
-    /// is decided and wrong; `None`: leaves of any confidence decide.
+    /// Leaves of low confidence decline, so that at most this share of the validation inputs is
+    /// decided wrongly; `None`: leaves of any confidence decide.
     fn allowed_wrong_share(&self) -> Option<f64> {
         None
     }
 
-    /// The share of the inputs that is held out for the test.
+    /// The share of the inputs that is held out as the test part.
     fn test_share(&self) -> f64 {
         0.2
     }
 
-    /// Folds of the training part in the search.
+    /// The number of folds that the search cuts the training part into.
     fn folds(&self) -> usize {
         5
     }
 
-    /// Further derived features, behind the optimization's.
+    /// Derived features to append to the optimization's.
     fn derived(&self) -> Vec<Derived> {
         Vec::new()
     }
 
-    /// Choices that stand in every leaf of a ranking.
+    /// With `--ranking`, the choices that every leaf ranks among the first.
     fn always_included(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// True for inputs to learn from.
+    /// True for the inputs to learn from.
     fn keeps(&self, context: &Context) -> bool {
         let _ = context;
         true
     }
 
-    /// Which cells count.
+    /// The cells to learn from.
     fn cell_filter(&self) -> CellFilter {
         CellFilter::default()
     }
 }
 
-/// The fields of an optimization's TOML. Its `row_filter` is an expression, which
-/// `data::task` applies.
+/// The fields of the TOML, except `row_filter`: `data::task` applies that expression.
 impl Policy for TrainingPolicy {
     fn learner(&self) -> Option<LearnerKind> {
         self.learner.as_deref().and_then(LearnerKind::from_name)
@@ -142,41 +147,53 @@ impl Policy for TrainingPolicy {
     }
 }
 
-/// All defaults.
-pub struct DefaultPolicy;
+/// The policy of an optimization without a `[training]` table.
+struct DefaultPolicy;
 
 impl Policy for DefaultPolicy {}
 
-/// The learners by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LearnerKind {
-    /// `Soft` with the preset that cross-validation prefers.
-    Auto,
-    /// [`Soft`](crate::parts::Soft).
-    Soft,
-    /// [`LinfaTrees`](crate::parts::LinfaTrees).
-    Linfa,
-    /// `Soft` over the scores themselves: a regression tree.
-    Regression,
-}
-
-impl LearnerKind {
-    /// The learner of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "auto" => Some(Self::Auto),
-            "soft" => Some(Self::Soft),
-            "linfa" => Some(Self::Linfa),
-            "regression" => Some(Self::Regression),
-            _ => None,
-        }
+/// Checks the fields of a `[training]` table that their types leave open.
+///
+/// # Errors
+/// [`TrainError::Expression`] names the field and what it may hold.
+pub fn check(optimization: &Optimization) -> Result<(), TrainError> {
+    let policy = &optimization.training;
+    let is_share = |x: Option<f64>| x.is_none_or(|x| x > 0.0 && x < 1.0);
+    let shares = [policy.test_share, policy.validation_share, policy.allowed_wrong_share];
+    let rules = [
+        (
+            policy.learner.as_deref().is_none_or(|l| LearnerKind::from_name(l).is_some()),
+            "learner: expected auto, soft, linfa or regression",
+        ),
+        (
+            policy.criterion.iter().all(|c| Criterion::from_name(c).is_some()),
+            "criterion: expected gini or entropy",
+        ),
+        (
+            shares.into_iter().all(is_share),
+            "test_share, validation_share and allowed_wrong_share: expected shares above 0 and below 1",
+        ),
+        (
+            policy.max_depth.iter().all(|d| (1..=MAX_DEPTH).contains(d)),
+            "max_depth: expected numbers from 1 to 64",
+        ),
+        (
+            policy.min_samples_leaf.iter().all(|l| *l > 0.0 && l.is_finite()),
+            "min_samples_leaf: expected numbers above 0",
+        ),
+    ];
+    match rules.into_iter().find(|(holds, _)| !holds) {
+        None => Ok(()),
+        Some((_, reason)) => Err(TrainError::Expression {
+            optimization: optimization.name.clone(),
+            what: "training",
+            reason: reason.to_owned(),
+        }),
     }
 }
 
-/// How a split is judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+/// The impurity that linfa-trees minimises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Criterion {
     /// Gini impurity.
@@ -197,16 +214,17 @@ impl Criterion {
     }
 }
 
-/// Which cells count: the policies of PyTorch's trainers.
+/// The cells to learn from; PyTorch's trainers filter by the same two rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CellFilter {
-    /// Measurements, at least.
+    /// The least number of measurements.
     pub min_samples: Option<u32>,
-    /// Standard deviation over mean, at most.
+    /// The greatest standard deviation over the mean.
     pub max_relative_deviation: Option<f64>,
 }
 
 impl CellFilter {
+    /// True where these measurements of one cell pass.
     pub(crate) fn keeps(&self, feedback: &[f64]) -> bool {
         if self.min_samples.is_some_and(|least| feedback.len() < least as usize) {
             return false;

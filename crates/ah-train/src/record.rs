@@ -1,52 +1,49 @@
-//! The record in the model: enough to learn it again, and what it is worth.
+//! The record in the model: how to learn it again, and what it is worth.
 
 use ah_types::model::{LogRecord, Provenance};
 use serde_json::json;
 
-use crate::params::Params;
+use crate::judge::TestReport;
 use crate::promise::Recipe;
-use crate::search::portfolio::Portfolio;
-use crate::search::{self, ScoredConfiguration};
-use crate::train::TestReport;
+use crate::search::{Portfolio, ScoredConfiguration};
 
 /// The record of a training.
 #[must_use]
 pub fn provenance(
-    plan: &Recipe<'_>,
-    params: &Params,
-    scored: &[ScoredConfiguration],
+    recipe: &Recipe<'_>,
+    chosen: &ScoredConfiguration,
     held_out: &TestReport,
     portfolio: Option<&Portfolio>,
 ) -> Provenance {
     let object = |value: serde_json::Value| value.as_object().cloned().unwrap_or_default();
-    let logs = plan.task.sources.iter().map(|s| LogRecord {
+    let logs = recipe.task.sources.iter().map(|s| LogRecord {
         file: s.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         blake3: s.hash.clone(),
         rows: s.rows,
     });
+    let choices = &recipe.task.table.choices;
     let kept = portfolio.map(|p| {
-        let names: Vec<&str> =
-            p.choices.iter().map(|c| plan.task.table.choices[c.index()].as_str()).collect();
+        let names: Vec<&str> = p.choices.iter().map(|c| choices[c.index()].as_str()).collect();
         json!({ "choices": names, "slowdown": p.slowdown, "exact": p.exact })
     });
     Provenance {
         tool: concat!("ah-train ", env!("CARGO_PKG_VERSION")).to_owned(),
         logs: logs.collect(),
-        seed: params.seed,
+        seed: recipe.params.seed,
         parameters: object(json!({
-            "asked": params,
-            "chosen": plan.configurations,
+            "asked": recipe.params,
+            "chosen": recipe.configurations,
             "portfolio": kept,
         })),
         metrics: object(json!({
             "note": "judged on held-out inputs with a heuristic learned from the training part; this one learned from all inputs",
             "train_inputs": held_out.train_inputs,
-            "cross_validated_slowdown": search::best(scored).map(|s| s.cost.exp()),
-            "held_out": held_out.model,
+            "cross_validated_slowdown": chosen.cost.exp(),
+            "held_out": held_out.comparison.model,
             "held_out_always_deciding": held_out.always,
             "held_out_by_input": held_out.by_input,
-            "always_fallback": { "choice": held_out.fallback.0, "metrics": held_out.fallback.1 },
-            "best_single": { "choice": held_out.best_single.0, "metrics": held_out.best_single.1 },
+            "always_fallback": held_out.comparison.always_fallback,
+            "best_single": held_out.comparison.best_single,
         })),
     }
 }

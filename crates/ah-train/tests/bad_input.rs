@@ -1,4 +1,4 @@
-//! Every bad input gets one clear sentence and its exit code; nothing is written.
+//! Every bad input gives one clear sentence and its exit code, and nothing is written.
 
 mod common;
 
@@ -44,7 +44,7 @@ impl Run {
         (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
     }
 
-    /// Training fails with this code and one line that holds all these parts; no model is left.
+    /// Training fails with this code and one line that contains all these parts, and leaves no model.
     fn refuses(&self, args: &[&str], code: u8, parts: &[&str]) {
         let (found, stdout, stderr) = self.train(args);
         assert_eq!(found, i32::from(code), "{stderr}");
@@ -116,7 +116,7 @@ fn bad_rows_can_be_skipped() {
     run.write("a.txt", log(20) + "512,512,512,torch.float16,orig,-1\n512,5");
     let (code, _, stderr) = run.train(&["a.txt", "--skip-bad-rows"]);
     assert_eq!(code, 0, "{stderr}");
-    assert!(stderr.contains("2 malformed rows passed over"), "{stderr}");
+    assert!(stderr.contains("2 malformed rows skipped"), "{stderr}");
 }
 
 #[test]
@@ -126,12 +126,12 @@ fn truncated_last_line() {
 }
 
 #[test]
-fn last_line_without_end_is_told() {
+fn last_line_without_end_gives_a_warning() {
     let run = Run::new();
     run.write("a.txt", log(20).trim_end());
     let (code, _, stderr) = run.train(&["a.txt"]);
     assert_eq!(code, 0, "{stderr}");
-    assert!(stderr.contains("the last line lacks its end"), "{stderr}");
+    assert!(stderr.contains("the last line has no line end"), "{stderr}");
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn full_disk_and_unwritable_output() {
     run.write("a.txt", log(20)).write("file", "");
     run.refuses(&["a.txt", "--model", "file/model.json"], exit::IO, &["file/model.json", "cannot write"]);
     run.refuses(&["a.txt", "--model", "/proc/none/model.json"], exit::IO, &["cannot write the model"]);
-    // A device that is always full; the model is written beside its place, so it shows there.
+    // This device is always full. The model is first written beside its place, so the error shows there.
     if Path::new("/dev/full").exists() {
         run.refuses(&["a.txt", "--model", "/dev/full/model.json"], exit::IO, &["cannot write the model"]);
     }
@@ -191,7 +191,7 @@ fn learns_and_generates_in_one_command() {
     assert_eq!(code, 0, "{stderr}");
     let source = std::fs::read_to_string(run.path("generated/simple_heuristic/src/lib.rs")).unwrap();
     assert!(source.contains("no_std"), "{source}");
-    // What cannot be written is said, with the code for it; the model is there all the same.
+    // A folder that cannot be written is an error; the model is written all the same.
     run.write("file", "");
     let (code, _, stderr) = run.run(&["train.txt", "--heuristic-name", "T", "--out", "file"]);
     assert_eq!(code, i32::from(exit::IO), "{stderr}");
@@ -312,7 +312,7 @@ fn evaluate_takes_unknown_choices_features_and_categories() {
     run.write("b.txt", other);
     let (code, stdout, stderr) = run.run(&["evaluate", "model.json", "b.txt", "--decisions", "d.tsv"]);
     assert_eq!(code, 0, "{stderr}");
-    assert!(stderr.contains("never chooses what it does not know: other"), "{stderr}");
+    assert!(stderr.contains("the model does not know these choices and never takes them: other"), "{stderr}");
     assert!(stdout.contains("| T "), "{stdout}");
     let decisions = std::fs::read_to_string(run.path("d.tsv")).unwrap();
     assert_eq!(decisions.lines().count(), 40);
@@ -325,7 +325,7 @@ fn evaluate_takes_unknown_choices_features_and_categories() {
 #[test]
 fn decisions_are_the_log_s_own_text() {
     let run = Run::new();
-    // The columns stand in another order than the metadata's, and a number in another form.
+    // The columns are in another order than the metadata's, and a number is written in another form.
     let text =
         log(40).replace("m,k,n,mat1_dtype,choice", "n,k,m,mat1_dtype,choice").replace("\n512,", "\n512.0,");
     run.write("a.txt", &text);

@@ -1,8 +1,9 @@
-//! The same measurements and seed give the same model, whatever the order of rows and the threads.
+//! The same measurements and seed give the same model, whatever the order of rows and the number of
+//! threads.
 
 mod common;
 
-use ah_train::{LearnerKind, RawParams, train};
+use ah_train::{LearnerKind, Params, train};
 use common::log;
 use proptest::prelude::*;
 
@@ -10,13 +11,13 @@ fn model(text: &str, learner: LearnerKind, threads: usize) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("train.txt");
     std::fs::write(&path, text).unwrap();
-    let mut params = RawParams::new(vec![path], "T");
+    let mut params = Params::new(vec![path], "T");
     params.learner = Some(learner);
     params.seed = 7;
     let params = params.check().unwrap();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let mut model = pool.install(|| train(&params)).unwrap().model;
-    // The log's bytes differ, and only they may.
+    // The bytes of the log differ, and only they may.
     model.provenance.logs.clear();
     model.to_json()
 }

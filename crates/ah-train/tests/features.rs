@@ -1,11 +1,11 @@
-//! What flags and hooks do, on a small log and on promises with a known truth.
+//! The effect of flags and hooks, on a small log and on logs with a known truth.
 
 mod common;
 
 use std::fmt::Write as _;
 
 use ah_train::{
-    LearnerKind, NamedLog, Params, Policy, PromiseMode, RawParams, TrainedModel, report, train, train_with,
+    FurtherLog, LearnerKind, Params, Policy, PromiseMode, SplitBy, TrainedModel, report, train, train_with,
 };
 use ah_types::{Context, Derived, Leaf, Node};
 use common::{HEAD, log};
@@ -27,23 +27,23 @@ impl Files {
         path
     }
 
-    fn raw(&self) -> RawParams {
-        RawParams::new(vec![self.folder.path().join("a.txt")], "T")
+    fn params(&self) -> Params {
+        Params::new(vec![self.folder.path().join("a.txt")], "T")
     }
 }
 
-fn learn(text: &str, change: impl FnOnce(&mut RawParams)) -> TrainedModel {
+fn learn(text: &str, change: impl FnOnce(&mut Params)) -> TrainedModel {
     let files = Files::new(text);
-    let mut raw = files.raw();
-    change(&mut raw);
-    train(&raw.check().unwrap()).unwrap()
+    let mut params = files.params();
+    change(&mut params);
+    train(&params.check().unwrap()).unwrap()
 }
 
-/// A log where `pad` is slower than 1.05 × `orig` on `share` of the inputs, at random.
+/// A log where `pad` takes more than 1.05 × `orig` on a `share` of the inputs, at random.
 fn risky(inputs: usize, share: f64) -> String {
     let mut text = HEAD.to_owned();
     for i in 0..inputs {
-        // A bijection of 0..inputs spreads the slow ones over all m.
+        // A bijection of 0..inputs spreads the slow inputs over all m.
         let slow = ((i * 7919) % inputs) as f64 >= (1.0 - share) * inputs as f64;
         let pad = if slow { 2.0 } else { 0.8 };
         for noise in [0.0, 0.001, 0.002] {
@@ -59,23 +59,23 @@ fn promise_declines_where_the_risk_is_too_high() {
     let safe = learn(&risky(1500, 0.001), |_| {});
     let promise = safe.model.promise.as_ref().expect("a promise is possible");
     assert!((promise.target - 0.01).abs() < 1e-12 && promise.mode == "cross-fitted", "{promise:?}");
-    assert!(safe.held_out.model.coverage > 0.9, "{:?}", safe.held_out.model);
+    assert!(safe.held_out.comparison.model.coverage > 0.9, "{:?}", safe.held_out.comparison.model);
     let unsafe_ = learn(&risky(1500, 0.08), |_| {});
     assert!(unsafe_.held_out.always.over_limit > 0.04, "{:?}", unsafe_.held_out.always);
-    assert!(unsafe_.held_out.model.over_limit <= 0.01, "{:?}", unsafe_.held_out.model);
-    let advice = "Declining gives up";
-    let said = report::trained(&unsafe_);
-    assert!(said.contains(advice) && said.contains("`--max-risk none` decides always"), "{said}");
+    assert!(unsafe_.held_out.comparison.model.over_limit <= 0.01, "{:?}", unsafe_.held_out.comparison.model);
+    let advice = "Declining forgoes";
+    let text = report::trained(&unsafe_);
+    assert!(text.contains(advice) && text.contains("raise --max-risk"), "{text}");
     assert!(!report::trained(&safe).contains(advice));
-    let always = learn(&risky(1500, 0.08), |raw| raw.max_risk = None);
+    let always = learn(&risky(1500, 0.08), |params| params.max_risk = None);
     assert!(always.model.promise.is_none());
-    assert_eq!(always.held_out.model, always.held_out.always);
+    assert_eq!(always.held_out.comparison.model, always.held_out.always);
 }
 
 #[test]
 fn every_mode_of_the_promise_calibrates() {
     for mode in [PromiseMode::HoldOut, PromiseMode::CrossFitted, PromiseMode::ByDimensions] {
-        let trained = learn(&risky(4000, 0.002), |raw| raw.promise = mode);
+        let trained = learn(&risky(4000, 0.002), |params| params.promise = mode);
         let promise = trained.model.promise.as_ref().unwrap_or_else(|| panic!("{mode:?}"));
         assert_eq!(promise.mode, mode.name());
         assert!((promise.violations as f64) <= 0.01 * promise.inputs as f64);
@@ -83,18 +83,21 @@ fn every_mode_of_the_promise_calibrates() {
 }
 
 #[test]
-fn too_few_inputs_for_a_promise_are_told() {
+fn too_few_inputs_for_a_promise_give_a_warning() {
     let trained = learn(&risky(100, 0.0), |_| {});
     assert!(trained.model.promise.is_none());
-    let said = trained.warnings.join("\n");
-    assert!(said.contains("no promise possible: at least 390 inputs are needed, found 100"), "{said}");
+    let warnings = trained.warnings.join("\n");
+    assert!(
+        warnings.contains("no promise possible: at least 390 inputs are needed, found 100"),
+        "{warnings}"
+    );
 }
 
 #[test]
-fn several_trees_vote_as_their_summed_scores_say() {
-    let trained = learn(&log(120), |raw| {
-        raw.trees = 3;
-        raw.max_risk = None;
+fn several_trees_vote_by_their_summed_scores() {
+    let trained = learn(&log(120), |params| {
+        params.trees = 3;
+        params.max_risk = None;
     });
     let model = &trained.model;
     assert_eq!(model.trees.len(), 3);
@@ -118,8 +121,8 @@ fn several_trees_vote_as_their_summed_scores_say() {
 }
 
 #[test]
-fn a_ranking_holds_so_many_choices() {
-    let trained = learn(&log(80), |raw| raw.ranking = Some(2));
+fn a_ranking_holds_k_choices() {
+    let trained = learn(&log(80), |params| params.ranking = Some(2));
     assert!(trained.model.promise.is_none());
     for (_, leaf) in trained.model.trees[0].leaves() {
         assert_eq!(leaf.ranking.len(), 2);
@@ -136,9 +139,9 @@ fn a_ranking_spreads_over_what_is_good_elsewhere() {
             let _ = writeln!(text, "512,{},512,torch.float16,{choice},{time}", 513 + 6 * i);
         }
     }
-    let trained = learn(&text, |raw| {
-        raw.ranking = Some(3);
-        raw.max_depth = Some(1);
+    let trained = learn(&text, |params| {
+        params.ranking = Some(3);
+        params.max_depth = Some(1);
     });
     let model = &trained.model;
     for (_, leaf) in model.trees[0].leaves() {
@@ -162,7 +165,7 @@ fn a_portfolio_keeps_the_choices_that_lose_least() {
         })
         .collect();
     text.push_str(&rows.concat());
-    let trained = learn(&text, |raw| raw.max_choices = Some(2));
+    let trained = learn(&text, |params| params.max_choices = Some(2));
     let portfolio = trained.portfolio.as_ref().unwrap();
     assert!(portfolio.exact && (portfolio.slowdown - 1.0).abs() < 1e-9, "{portfolio:?}");
     let names: Vec<&str> = portfolio.choices.iter().map(|c| trained.model.choice_name(*c)).collect();
@@ -173,7 +176,7 @@ fn a_portfolio_keeps_the_choices_that_lose_least() {
 
 #[test]
 fn regression_learns_scores() {
-    let trained = learn(&log(120), |raw| raw.learner = Some(LearnerKind::Regression));
+    let trained = learn(&log(120), |params| params.learner = Some(LearnerKind::Regression));
     assert_eq!(trained.configurations[0].name(), "regression");
     assert!(trained.held_out.always.slowdown < 1.01, "{:?}", trained.held_out.always);
 }
@@ -182,19 +185,18 @@ fn regression_learns_scores() {
 fn further_logs_are_learned_from_and_never_held_out() {
     let files = Files::new(&log(60));
     let more = files.add("b.txt", &log(120));
-    let mut raw = files.raw();
-    raw.also_train = vec![NamedLog { name: "more".to_owned(), path: more }];
-    raw.also_train_weights = vec![3.0];
-    let trained = train(&raw.check().unwrap()).unwrap();
+    let mut params = files.params();
+    params.also_train = vec![FurtherLog { path: more, weight: 3.0 }];
+    let trained = train(&params.check().unwrap()).unwrap();
     let held_out = &trained.held_out;
-    assert_eq!(held_out.train_inputs + held_out.model.inputs, 120);
+    assert_eq!(held_out.train_inputs + held_out.comparison.model.inputs, 120);
     // A fifth of the first log's inputs, not of all.
-    assert!(held_out.model.inputs <= 25, "{}", held_out.model.inputs);
+    assert!(held_out.comparison.model.inputs <= 25, "{}", held_out.comparison.model.inputs);
 }
 
 #[test]
 fn whole_dimensions_are_held_out() {
-    let trained = learn(&log(120), |raw| raw.test_split = ah_train::SplitBy::Dims);
+    let trained = learn(&log(120), |params| params.test_split = SplitBy::Dims);
     assert!(trained.held_out.by_input.is_some());
     let table = report::trained(&trained);
     assert!(table.contains("on held-out dimensions") && table.contains("held out by input"), "{table}");
@@ -208,17 +210,17 @@ fn the_graph_escapes_names() {
     assert!(dot.contains("p\\\"ad\\\\"), "{dot}");
 }
 
-/// Fields of the TOML.
+/// The fields of the TOML.
 #[test]
 fn policy_as_toml() {
     let files = Files::new(&log(120));
     let policy = "max_depth = [1]\nmin_samples_leaf = [0.1]\nrow_filter = \"m != 512\"\nunsafe_leaf = 1.1\ntest_share = 0.3\nmin_samples = 2\n";
-    let mut raw = files.raw();
-    raw.policy = Some(files.add("p.toml", policy));
-    raw.max_risk = None;
-    let trained = train(&raw.check().unwrap()).unwrap();
+    let mut params = files.params();
+    params.policy = Some(files.add("p.toml", policy));
+    params.max_risk = None;
+    let trained = train(&params.check().unwrap()).unwrap();
     assert_eq!(trained.held_out.depth, 1);
-    let inputs = trained.held_out.train_inputs + trained.held_out.model.inputs;
+    let inputs = trained.held_out.train_inputs + trained.held_out.comparison.model.inputs;
     assert!(inputs < 120 && trained.warnings.iter().any(|w| w.contains("row filter")), "{inputs}");
     for (_, leaf) in trained.model.trees[0].leaves() {
         assert!(leaf.samples >= 8);
@@ -226,7 +228,7 @@ fn policy_as_toml() {
     }
 }
 
-/// The same in code.
+/// The same hooks in code.
 struct Cautious;
 
 impl Policy for Cautious {
@@ -253,7 +255,7 @@ impl Policy for Cautious {
 #[test]
 fn policy_as_code() {
     let files = Files::new(&log(120));
-    let params: Params = files.raw().check().unwrap();
+    let params = files.params().check().unwrap();
     let trained = train_with(&params, Some(&Cautious)).unwrap();
     let model = &trained.model;
     assert_eq!(model.fallback.map(|f| model.choice_name(f)), Some("pad"));
@@ -271,10 +273,10 @@ fn shipped_policies_of_pytorch_are_sound() {
     for name in ["mixed_mm", "mm", "pad_mm"] {
         let path = format!("{}/policies/pytorch_{name}.toml", env!("CARGO_MANIFEST_DIR"));
         let files = Files::new(&log(120));
-        let mut raw = files.raw();
-        raw.policy = Some(path.into());
-        raw.max_risk = None;
-        let trained = train(&raw.check().unwrap()).unwrap();
+        let mut params = files.params();
+        params.policy = Some(path.into());
+        params.max_risk = None;
+        let trained = train(&params.check().unwrap()).unwrap();
         assert!(trained.configurations[0].name().starts_with("linfa"), "{name}");
         assert!(trained.held_out.depth <= 7);
     }

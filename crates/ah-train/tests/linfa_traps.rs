@@ -1,4 +1,4 @@
-//! linfa-trees 0.8.1's traps, each shown in linfa itself where it can be, and guarded in ours.
+//! The traps of linfa-trees 0.8.1: each test shows one in linfa itself where it can, and our guard.
 
 use ah_train::Criterion;
 use ah_train::parts::{Columns, Dataset, GrownTree, Learner, LinfaTrees, Rows, Targets};
@@ -7,7 +7,7 @@ use linfa::traits::{Fit, Predict};
 use linfa_trees::DecisionTree;
 use ndarray::{Array1, Array2};
 
-/// Grows on these columns, where input i's winner is `classes[i]`.
+/// Grows on these columns; the winner of input i is `classes[i]`.
 fn grow(columns: &[Vec<f64>], classes: &[usize], max_depth: usize) -> (Columns, GrownTree) {
     let columns = Columns::from_numbers(columns, 1 << 16);
     let inputs: Vec<u32> = (0..classes.len() as u32).collect();
@@ -18,7 +18,7 @@ fn grow(columns: &[Vec<f64>], classes: &[usize], max_depth: usize) -> (Columns, 
     (columns, tree)
 }
 
-/// The share of inputs whose leaf holds only inputs of their class.
+/// The share of inputs that share their leaf with their own class only.
 fn purity(columns: &Columns, tree: &GrownTree, classes: &[usize]) -> f64 {
     let leaf: Vec<u32> = (0..classes.len() as u32).map(|i| tree.leaf_of(columns, i)).collect();
     let pure = |i: &usize| (0..classes.len()).all(|j| leaf[j] != leaf[*i] || classes[j] == classes[*i]);
@@ -34,7 +34,7 @@ fn linfa_accuracy(columns: &[Vec<f64>], classes: &[usize], max_depth: usize) -> 
     right as f64 / classes.len() as f64
 }
 
-/// Below the root a split must be found where the last row with a value is in another node.
+/// Below the root, linfa misses a split where the last row with a value is in another node.
 #[test]
 fn splits_are_sought_within_the_node() {
     // b decides only where a is 0; the last row in the order of b with b = 0 has a = 1.
@@ -94,7 +94,7 @@ fn threshold_goes_left() {
     assert_eq!([tree.leaf_of(&columns, 0), tree.leaf_of(&columns, 1)], [1, 2]);
 }
 
-/// Many equally good splits and classes: linfa's hash maps must not show.
+/// Many splits and classes are equally good: the order of linfa's hash maps must not show.
 #[test]
 fn fits_do_not_differ_between_runs() {
     let columns: Vec<Vec<f64>> =
@@ -107,7 +107,7 @@ fn fits_do_not_differ_between_runs() {
 }
 
 #[test]
-fn leaves_hold_at_least_so_many_rows() {
+fn leaves_hold_at_least_min_samples_leaf_rows() {
     let x: Vec<f64> = (0..50).map(f64::from).collect();
     let classes: Vec<usize> = (0..50).map(|r| r % 3).collect();
     let columns = Columns::from_numbers(&[x], 1 << 16);

@@ -62,7 +62,8 @@ fn files_naming(name: &str, word: &str) -> Vec<String> {
     assert!(!files.is_empty(), "no sources under {}", src.display());
     let names = |path: &PathBuf| {
         let text = std::fs::read_to_string(path).unwrap_or_default();
-        let code = |l: &&str| !l.trim_start().starts_with("//");
+        // A line behind the feature that builds a binary is not part of the library.
+        let code = |l: &&str| !l.trim_start().starts_with("//") && !l.contains("feature = \"cli\"");
         text.lines().filter(code).any(|l| l.contains(word))
     };
     let below = |p: PathBuf| p.strip_prefix(&src).unwrap_or(&p).display().to_string();

@@ -1,12 +1,11 @@
 //! Feature columns as learners see them: small integers in the order of the values.
 //!
-//! A numerical feature is one column whose codes are the ranks of its values; a category is one
-//! column each, with code 1 where the value is that category. So every split is `code <= c`,
-//! which is the split rule of [`ah_types::tree`] for both kinds.
+//! A numerical feature is one column; its codes are the ranks of its values. Each category is a column
+//! of its own, with code 1 where the value is that category. So every split is `code <= c`, which is
+//! the split rule of [`ah_types::tree`] for both kinds.
 //!
-//! Columns that are constant, or that rank the inputs exactly as one before them does (in
-//! mixed_mm `k`, `mat1_stride_0` and `mat2_stride_1` are copies), are left out: they cannot give
-//! another split.
+//! A column that is constant, or that ranks the inputs exactly as an earlier one does, is left out: it
+//! gives no other split. (In mixed_mm `k`, `mat1_stride_0` and `mat2_stride_1` are copies.)
 
 use ah_types::expr::Row;
 use ah_types::{FeatureKind, Features, Scalar, Test};
@@ -35,19 +34,19 @@ pub struct Column {
     bounds: Vec<(f64, f64)>,
 }
 
-/// What reading the features of all inputs gave.
+/// The features of all inputs.
 pub struct FeatureColumns {
     /// The columns.
     pub columns: Columns,
-    /// Inputs with an undefined derived feature: (input, slot of the first such feature). Their
-    /// codes mean nothing.
+    /// Inputs with an undefined derived feature: (input, slot of the first such feature). Do not use
+    /// their codes.
     pub undefined: Vec<(u32, usize)>,
-    /// The categories seen, by slot, sorted; empty for numbers.
+    /// The categories in the log, by slot, sorted; empty for numbers.
     pub categories: Vec<Vec<String>>,
 }
 
 /// Values of one feature over all inputs.
-enum Values {
+enum FeatureValues {
     /// NaN where undefined.
     Numbers(Vec<f64>),
     /// Positions in the list of names; `UNDEFINED` where undefined.
@@ -56,8 +55,8 @@ enum Values {
 
 const UNDEFINED: u32 = u32::MAX;
 
-impl Values {
-    /// One feature, logged or computed from those before it.
+impl FeatureValues {
+    /// The values of the next feature: logged, or computed from the ones in `done`.
     fn new(table: &Table, features: &Features, done: &[Self]) -> Self {
         let slot = done.len();
         let derived = slot.checked_sub(features.base().len()).map(|i| &features.derived()[i].1);
@@ -103,11 +102,11 @@ impl Values {
     }
 }
 
-/// A row whose derived features before the one at hand are already columns, so that derived
-/// features of derived features are not computed again.
+/// A row of logged values and of the derived values in `done`, so that a derived feature of a derived
+/// feature is not computed again.
 struct ColumnRow<'a> {
     base: &'a [ah_types::Value],
-    done: &'a [Values],
+    done: &'a [FeatureValues],
     input: usize,
 }
 
@@ -117,8 +116,8 @@ impl Row for ColumnRow<'_> {
             return self.base.scalar(slot);
         }
         match self.done.get(slot)? {
-            Values::Numbers(x) => Some(x[self.input]).filter(|x| !x.is_nan()).map(Scalar::Number),
-            Values::Categories(ids, names) => {
+            FeatureValues::Numbers(x) => Some(x[self.input]).filter(|x| !x.is_nan()).map(Scalar::Number),
+            FeatureValues::Categories(ids, names) => {
                 names.get(ids[self.input] as usize).map(|n| Scalar::Category(n))
             }
         }
@@ -126,8 +125,8 @@ impl Row for ColumnRow<'_> {
 }
 
 impl Columns {
-    /// Computes every feature of every input and ranks it; at most `max_bins` codes a column
-    /// (quantiles beyond that).
+    /// Computes and ranks every feature of every input, with at most `max_bins` codes a column: a
+    /// column of more values becomes quantiles.
     ///
     /// # Panics
     /// When `max_bins` is below 2 or above 65,536.
@@ -136,15 +135,15 @@ impl Columns {
         let mut undefined = FxHashMap::default();
         let mut by_slot = Vec::with_capacity(features.all().len());
         for slot in 0..features.all().len() {
-            let values = Values::new(table, features, &by_slot);
+            let values = FeatureValues::new(table, features, &by_slot);
             for input in (0..table.inputs.len()).filter(|&i| values.is_undefined(i)) {
                 undefined.entry(input as u32).or_insert(slot);
             }
             by_slot.push(values);
         }
-        let ranked = |(slot, values): (usize, &Values)| match values {
-            Values::Numbers(values) => (Vec::new(), vec![numerical(slot, values, max_bins)]),
-            Values::Categories(ids, names) => categorical(slot, ids, names),
+        let ranked = |(slot, values): (usize, &FeatureValues)| match values {
+            FeatureValues::Numbers(values) => (Vec::new(), vec![numerical(slot, values, max_bins)]),
+            FeatureValues::Categories(ids, names) => categorical(slot, ids, names),
         };
         let ranked: Vec<_> = by_slot.par_iter().enumerate().map(ranked).collect();
         let (categories, columns): (Vec<_>, Vec<_>) = ranked.into_iter().unzip();
@@ -190,8 +189,8 @@ impl Column {
         self.bounds.len()
     }
 
-    /// The test between the codes `left` and `right`, which are neighbours inside a node: the
-    /// greatest code that goes left, and the test. A threshold is the midpoint of the values.
+    /// The split between the codes `left` and `right`, neighbours inside a node: the greatest code
+    /// that goes left, and the test. A threshold is the midpoint of the two values.
     #[must_use]
     pub fn test(&self, left: u16, right: u16) -> (u16, Test) {
         if let Some(category) = &self.category {
@@ -200,7 +199,7 @@ impl Column {
         let mut threshold = midpoint(self.bounds[left as usize].1, self.bounds[right as usize].0);
         let mut code = self.bounds.partition_point(|b| b.0 <= threshold) - 1;
         if self.bounds[code].1 > threshold {
-            // Inside a bin, which stays whole.
+            // The midpoint is inside a bin, which must stay whole.
             code -= 1;
             threshold = midpoint(self.bounds[code].1, self.bounds[code + 1].0);
         }
@@ -208,7 +207,7 @@ impl Column {
     }
 }
 
-/// A finite number t with `left <= t < right`.
+/// The midpoint as a finite number t with `left <= t < right`.
 fn midpoint(left: f64, right: f64) -> f64 {
     let middle = f64::midpoint(left.max(f64::MIN), right.min(f64::MAX));
     if middle < right { middle } else { left }
@@ -216,7 +215,7 @@ fn midpoint(left: f64, right: f64) -> f64 {
 
 fn numerical(slot: usize, values: &[f64], max_bins: usize) -> Column {
     assert!((2..=1 << 16).contains(&max_bins), "from 2 to 65,536 bins");
-    // -0 and 0 are one value to the split rule.
+    // The split rule does not tell -0 from 0.
     let value = |x: f64| if x.is_nan() { f64::INFINITY } else { x + 0.0 };
     let mut sorted: Vec<f64> = values.iter().map(|&x| value(x)).collect();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -243,7 +242,8 @@ fn numerical(slot: usize, values: &[f64], max_bins: usize) -> Column {
     Column { slot, category: None, codes, bounds }
 }
 
-/// The sorted categories, and a column for each (one for two of them: the other is its mirror).
+/// The sorted categories, and a column for each. Two categories need one column: the other would be
+/// its mirror.
 fn categorical(slot: usize, ids: &[u32], names: &[String]) -> (Vec<String>, Vec<Column>) {
     let mut order: Vec<u32> = (0..names.len() as u32).collect();
     order.sort_unstable_by(|&a, &b| names[a as usize].cmp(&names[b as usize]));

@@ -1,5 +1,8 @@
-//! The data of a training: the log becomes a [`Table`] of medians, its features ranked [`Columns`],
-//! its times [`Targets`]; [`split`] decides which inputs are held out.
+//! The data of a training.
+//!
+//! A [`Task`] is a log made ready to learn from: a [`Table`] of medians (inputs × choices) and
+//! ranked [`Columns`] of features. [`Targets`] are the costs to learn, [`Rows`] the inputs of one
+//! fit, and [`split`] decides which inputs are held out.
 
 pub mod columns;
 pub mod rows;
@@ -11,7 +14,6 @@ pub mod weights;
 
 pub use columns::{Column, Columns};
 pub use rows::Rows;
-pub use split::SplitBy;
 pub use table::Table;
 pub use targets::{COST_LIMIT, COST_ONE, Targets};
 pub use task::Task;

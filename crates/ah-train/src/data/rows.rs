@@ -1,10 +1,10 @@
-//! The rows of a fit: some inputs of the columns. linfa calls them records.
+//! The rows of one fit.
 
 use linfa::dataset::Records;
 
-use super::Columns;
+use super::columns::Columns;
 
-/// The rows of a fit: some inputs of the columns. linfa calls them records.
+/// Some inputs of the columns. linfa calls them records.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a> {
     /// The features of all inputs.

@@ -1,24 +1,84 @@
-//! Which inputs are learned from and which are held out.
+//! Which inputs are held out: the test part of a training, and folds.
 //!
-//! An input's place is the hash of the seed and of its key, so it depends neither on the order
-//! of rows nor on what else is in the log. The key is the input's text, or the combination of its
-//! dimensions where whole combinations are held out together.
+//! The hash of the seed and of an input's key decides where the input goes, so neither the order of
+//! rows nor the other inputs matter. The key is the input's text, or its combination of dimensions
+//! where whole combinations are held out together.
 
 use ah_types::Features;
+use rustc_hash::FxHashMap;
 
 use super::table::Table;
+use crate::params::SplitBy;
 
-/// What is held out together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SplitBy {
-    /// Each input alone.
-    Input,
-    /// All inputs with the same dimensions: harder, as no similar shape remains to learn from.
-    Dims,
+/// The key of each of these inputs.
+#[must_use]
+pub fn keys(
+    table: &Table,
+    features: &Features,
+    dimensions: &[String],
+    by: SplitBy,
+    inputs: &[u32],
+) -> Vec<String> {
+    let slots: Vec<usize> = dimensions.iter().filter_map(|d| features.base().slot(d)).collect();
+    let key = |&input: &u32| {
+        let input = &table.inputs[input as usize];
+        match by {
+            SplitBy::Dims if !slots.is_empty() => {
+                slots.iter().map(|&s| input.values[s].to_string()).collect::<Vec<_>>().join(",")
+            }
+            _ => input.text.to_string(),
+        }
+    };
+    inputs.iter().map(key).collect()
 }
 
-/// A fraction from 0 (included) to 1 (excluded) for each input, equal for equal keys.
+/// Inputs in two parts, each ascending.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partition {
+    /// The inputs to learn from.
+    pub training: Vec<u32>,
+    /// The inputs to judge on.
+    pub held_out: Vec<u32>,
+}
+
+/// Holds out about `share` of the keys. Splits for different purposes are independent.
+#[must_use]
+pub fn hold_out(inputs: &[u32], keys: &[String], share: f64, seed: u64, purpose: &str) -> Partition {
+    let fractions = fractions(keys, seed, purpose);
+    partition(inputs, |position, _| fractions[position] < share)
+}
+
+/// `held_out` gets an input's position and the input.
+fn partition(inputs: &[u32], held_out: impl Fn(usize, u32) -> bool) -> Partition {
+    let mut parts = Partition { training: Vec::new(), held_out: Vec::new() };
+    for (position, &input) in inputs.iter().enumerate() {
+        if held_out(position, input) { parts.held_out.push(input) } else { parts.training.push(input) }
+    }
+    parts
+}
+
+/// The fold of each key, from 0 to `count - 1`. Folds differ in size by at most one distinct key.
+fn folds(keys: &[String], count: usize, seed: u64) -> Vec<usize> {
+    let fractions = fractions(keys, seed, "folds");
+    let mut distinct: Vec<(u64, &String)> = fractions.iter().map(|f| f.to_bits()).zip(keys).collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let fold_of: FxHashMap<&String, usize> =
+        distinct.iter().enumerate().map(|(i, (_, key))| (*key, i % count)).collect();
+    keys.iter().map(|key| fold_of[key]).collect()
+}
+
+/// Inputs cut into `count` folds by their keys: for each fold a partition that holds it out. Inputs of
+/// further logs are in no fold, so every fit learns from them.
+#[must_use]
+pub fn partitions(table: &Table, inputs: &[u32], keys: &[String], count: usize, seed: u64) -> Vec<Partition> {
+    let fold_of = folds(keys, count, seed);
+    let further = |input: u32| table.inputs[input as usize].further;
+    let part = |fold| partition(inputs, |position, input| fold_of[position] == fold && !further(input));
+    (0..count).map(part).collect()
+}
+
+/// A fraction from 0 (included) to 1 (excluded) for each key, equal for equal keys.
 fn fractions(keys: &[String], seed: u64, purpose: &str) -> Vec<f64> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&seed.to_le_bytes()).update(purpose.as_bytes()).update(&[0]);
@@ -30,50 +90,4 @@ fn fractions(keys: &[String], seed: u64, purpose: &str) -> Vec<f64> {
         (u64::from_le_bytes(bytes) >> 11) as f64 / (1_u64 << 53) as f64
     };
     keys.iter().map(fraction).collect()
-}
-
-/// The key of each input of `rows`.
-#[must_use]
-pub fn keys(
-    table: &Table,
-    features: &Features,
-    dimensions: &[String],
-    by: SplitBy,
-    rows: &[u32],
-) -> Vec<String> {
-    let slots: Vec<usize> = dimensions.iter().filter_map(|d| features.base().slot(d)).collect();
-    let key = |&row: &u32| {
-        let input = &table.inputs[row as usize];
-        match by {
-            SplitBy::Dims if !slots.is_empty() => {
-                slots.iter().map(|&s| input.values[s].to_string()).collect::<Vec<_>>().join(",")
-            }
-            _ => input.text.to_string(),
-        }
-    };
-    rows.iter().map(key).collect()
-}
-
-/// Splits `rows` into (training, test); about `share` of the keys go to the test part.
-/// Splits for different purposes are independent.
-#[must_use]
-pub fn hold_out(rows: &[u32], keys: &[String], share: f64, seed: u64, purpose: &str) -> (Vec<u32>, Vec<u32>) {
-    let fractions = fractions(keys, seed, purpose);
-    let mut parts = (Vec::new(), Vec::new());
-    for (&row, fraction) in rows.iter().zip(fractions) {
-        if fraction < share { parts.1.push(row) } else { parts.0.push(row) }
-    }
-    parts
-}
-
-/// The fold, from 0 to `folds - 1`, of each row. Folds differ in size by at most one key.
-#[must_use]
-pub fn folds(keys: &[String], folds: usize, seed: u64) -> Vec<usize> {
-    let fractions = fractions(keys, seed, "folds");
-    let mut distinct: Vec<(u64, &String)> = fractions.iter().map(|f| f.to_bits()).zip(keys).collect();
-    distinct.sort_unstable();
-    distinct.dedup();
-    let place: rustc_hash::FxHashMap<&String, usize> =
-        distinct.iter().enumerate().map(|(i, (_, key))| (*key, i % folds)).collect();
-    keys.iter().map(|k| place[k]).collect()
 }

@@ -1,9 +1,10 @@
-//! The table that is learned from: rows are inputs, columns are choices, cells the median
-//! feedback. Most cells may be missing (in PyTorch's `mm` logs 83 % are), so a row is a short
-//! list of cells.
+//! The table to learn from: rows are inputs, columns are choices, cells hold the median feedback.
+//! Most cells may be missing (83 % in PyTorch's `mm` logs), so a row is a short list of cells.
 //!
-//! Rows are sorted by their text and samples within a cell by their value, so nothing behind
-//! this point depends on the order of the log's rows.
+//! Rows are sorted by their text and samples by their value, so the order of the log's rows does
+//! not matter from here on.
+
+use std::ops::Range;
 
 use ah_types::{ChoiceId, Log, Value, median};
 
@@ -18,16 +19,17 @@ pub struct Cell {
     pub time: f64,
     /// `ln(time / best time of this input)`, at least 0; infinite where the choice failed.
     pub log_slowdown: f64,
-    /// Least and greatest feedback: what repeating the measurement gave.
+    /// Least and greatest feedback.
     pub interval: (f64, f64),
-    /// Measurements; copies of one count once.
+    /// The number of measurements; copies of one measurement count once.
     pub samples: u32,
     /// True where the interval overlaps the winner's: the measurements cannot tell the two apart.
     pub ties_winner: bool,
 }
 
 impl Cell {
-    /// Whether it takes more than `limit` times as long as `base`; a choice that failed does not.
+    /// True where it takes more than `limit` times as long as `base`. A failed choice is not slower:
+    /// it falls back.
     #[must_use]
     pub fn is_slower(&self, base: &Self, limit: f64) -> bool {
         self.time.is_finite() && self.time > limit * base.time
@@ -37,7 +39,7 @@ impl Cell {
 /// One input with its measured cells.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// The features' text as it stands in the log, joined by commas.
+    /// The features' text as in the log, joined by commas.
     pub text: Box<str>,
     /// The values of the logged features, by slot.
     pub values: Box<[Value]>,
@@ -45,9 +47,9 @@ pub struct Input {
     pub best: f64,
     /// How much it counts, in learning and in judging.
     pub weight: f64,
-    /// Only learned from, never held out: it stands in a further log alone.
+    /// True where only a further log (`--also-train`) holds it: it is never held out.
     pub further: bool,
-    cells: std::ops::Range<u32>,
+    cells: Range<u32>,
 }
 
 /// Inputs × choices.
@@ -58,17 +60,27 @@ pub struct Table {
     /// Sorted by text.
     pub inputs: Vec<Input>,
     cells: Vec<Cell>,
-    /// Cells whose samples are copies of one measurement.
+    /// The number of cells whose samples are copies of one measurement.
     pub copies: usize,
-    /// Cells that the filter left out.
+    /// The number of cells that the filter left out.
     pub filtered: usize,
 }
 
+/// Consecutive inputs of a log that count alike: those that one of its files was the first to hold.
+#[derive(Clone, Copy, Debug)]
+pub struct LogPart {
+    /// The position behind the last of them.
+    pub end: u64,
+    /// See [`Input::weight`].
+    pub weight: f64,
+    /// See [`Input::further`].
+    pub further: bool,
+}
+
 impl Table {
-    /// The medians of a log. `weights` says what an input counts by the file that it first stood in:
-    /// (inputs up to here, weight, whether it is only learned from).
+    /// The medians of a log. Inputs behind the last part count 1.
     #[must_use]
-    pub fn new(log: Log, weights: &[(u64, f64, bool)], filter: &CellFilter) -> Self {
+    pub fn new(log: Log, parts: &[LogPart], filter: &CellFilter) -> Self {
         let Log { choices, inputs: logged, mut samples, .. } = log;
         let (mut copies, mut filtered) = (0, 0);
         let mut order: Vec<u32> = (0_u32..).take(logged.len()).collect();
@@ -98,7 +110,7 @@ impl Table {
                     continue;
                 }
                 let interval = (feedback[0], feedback[feedback.len() - 1]);
-                // Sorted: equal ends mean that all are equal.
+                // They are sorted, so equal ends mean that all are equal.
                 let copied = feedback.len() > 1 && interval.0 == interval.1;
                 copies += usize::from(copied && interval.0.is_finite());
                 cells.push(Cell {
@@ -118,13 +130,13 @@ impl Table {
                 cell.ties_winner = usable && cell.interval.0 <= winner;
             }
             let range = index(start)..index(cells.len());
-            let part = weights.iter().find(|w| u64::from(row[0].input) < w.0);
+            let part = parts.iter().find(|part| u64::from(row[0].input) < part.end);
             inputs.push(Input {
                 text: input.text,
                 values: input.values,
                 best,
-                weight: part.map_or(1.0, |p| p.1),
-                further: part.is_some_and(|p| p.2),
+                weight: part.map_or(1.0, |part| part.weight),
+                further: part.is_some_and(|part| part.further),
                 cells: range,
             });
         }
@@ -133,21 +145,21 @@ impl Table {
 
     /// The measured cells of an input, by choice.
     #[must_use]
-    pub fn cells(&self, input: usize) -> &[Cell] {
-        let range = &self.inputs[input].cells;
+    pub fn cells(&self, input: u32) -> &[Cell] {
+        let range = &self.inputs[input as usize].cells;
         &self.cells[range.start as usize..range.end as usize]
     }
 
     /// The cell of a choice on an input, where it was measured.
     #[must_use]
-    pub fn cell(&self, input: usize, choice: ChoiceId) -> Option<&Cell> {
+    pub fn cell(&self, input: u32, choice: ChoiceId) -> Option<&Cell> {
         let cells = self.cells(input);
         cells.binary_search_by_key(&choice, |c| c.choice).ok().map(|i| &cells[i])
     }
 
     /// The cell of a choice on an input, where it gave a time.
     #[must_use]
-    pub fn usable(&self, input: usize, choice: ChoiceId) -> Option<&Cell> {
+    pub fn usable(&self, input: u32, choice: ChoiceId) -> Option<&Cell> {
         self.cell(input, choice).filter(|c| c.time.is_finite())
     }
 
@@ -160,14 +172,14 @@ impl Table {
 
     /// True where some choice of the input gave a time.
     #[must_use]
-    pub fn is_usable(&self, input: usize) -> bool {
-        self.inputs[input].best.is_finite()
+    pub fn is_usable(&self, input: u32) -> bool {
+        self.inputs[input as usize].best.is_finite()
     }
 
-    /// The log slowdown of taking the fallback: of the fallback itself where it has a time, of the
-    /// slowest choice that has one otherwise (nothing better is known there).
+    /// The log slowdown of taking the fallback. Where the fallback has no time, that of the slowest
+    /// choice: nothing better is known there.
     #[must_use]
-    pub fn fallback_price(&self, input: usize, fallback: ChoiceId) -> f64 {
+    pub fn fallback_price(&self, input: u32, fallback: ChoiceId) -> f64 {
         match self.usable(input, fallback) {
             Some(cell) => cell.log_slowdown,
             None => {
@@ -177,17 +189,16 @@ impl Table {
         }
     }
 
-    /// The choice that costs least on these inputs when always taken; where it has no time it is
-    /// priced as a fallback that has none.
+    /// The choice that costs least on these inputs when always taken. Where it has no time, it costs
+    /// what the slowest choice costs.
     ///
     /// `None` for a table without choices.
     #[must_use]
     pub fn best_single(&self, inputs: &[u32]) -> Option<ChoiceId> {
         let mut total = vec![0.0; self.choices.len()];
         for &input in inputs {
-            let input = input as usize;
-            let weight = self.inputs[input].weight;
-            // Every choice pays the worst time; those that were measured get the difference back.
+            let weight = self.inputs[input as usize].weight;
+            // Every choice pays the slowest time; the measured ones get the difference back.
             let worst = self.fallback_price(input, ChoiceId(u32::MAX));
             for cell in self.cells(input).iter().filter(|c| c.time.is_finite()) {
                 total[cell.choice.index()] += weight * (cell.log_slowdown - worst);
@@ -198,7 +209,7 @@ impl Table {
     }
 }
 
-/// Ids are u32: a table of 2^32 inputs would not fit into memory.
+/// Ids are `u32`: a table of 2^32 inputs would not fit into memory.
 fn index(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }

@@ -1,14 +1,14 @@
-//! What is learned: for each input, what each measured choice costs.
+//! The costs to learn from: for each input, what each measured choice costs.
 
 use ah_types::ChoiceId;
 
 use super::table::Table;
 
-/// Costs are whole multiples of 2^-24 of a log slowdown, so that their sums do not depend on
-/// the order of rows or threads. 2^39 of the largest fit into an i64.
+/// The cost of a log slowdown of 1. Costs are whole numbers, so their sums do not depend on the order
+/// of rows or threads; 2^39 of the largest fit into an `i64`.
 pub const COST_ONE: f64 = (1_u32 << 24) as f64;
 
-/// A log slowdown counts at most this much: ten times slower is as bad as it gets.
+/// The greatest log slowdown that counts: being ten times slower is as bad as it gets.
 pub const COST_LIMIT: f64 = 2.3;
 
 /// One measured choice of one input.
@@ -28,12 +28,12 @@ pub struct Targets {
     choices: usize,
     offsets: Vec<u32>,
     costs: Vec<Cost>,
-    /// Whole numbers from 1 on, so that weighted sums stay exact.
+    /// Whole numbers, at least 1, so that weighted sums stay exact.
     weights: Vec<u32>,
 }
 
 impl Targets {
-    /// The costs of a table with this fallback, for the choices that `keep` holds for.
+    /// The costs of a table with this fallback, for the choices where `keep` is true.
     #[must_use]
     pub fn new(table: &Table, fallback: ChoiceId, keep: impl Fn(ChoiceId) -> bool) -> Self {
         let mut targets = Self {
@@ -42,7 +42,7 @@ impl Targets {
             costs: Vec::new(),
             weights: whole(&table.inputs.iter().map(|i| i.weight).collect::<Vec<_>>()),
         };
-        for input in 0..table.inputs.len() {
+        for input in 0..table.inputs.len() as u32 {
             if table.is_usable(input) {
                 let failed = quantised(table.fallback_price(input, fallback));
                 targets.costs.extend(table.cells(input).iter().filter(|c| keep(c.choice)).map(|c| {
@@ -56,13 +56,14 @@ impl Targets {
         targets
     }
 
-    /// The same with `penalty` added to the log slowdown of choices that take more than `limit`
-    /// times as long as the fallback.
+    /// Adds `penalty` to the log slowdown of each choice that takes more than `limit` times as long as
+    /// the fallback.
     #[must_use]
     pub fn with_penalty(mut self, table: &Table, fallback: ChoiceId, limit: f64, penalty: f64) -> Self {
-        for input in 0..table.inputs.len() {
+        for input in 0..table.inputs.len() as u32 {
             let Some(base) = table.usable(input, fallback) else { continue };
-            let range = self.offsets[input] as usize..self.offsets[input + 1] as usize;
+            let at = input as usize;
+            let range = self.offsets[at] as usize..self.offsets[at + 1] as usize;
             for cost in &mut self.costs[range] {
                 if table.cell(input, cost.choice).is_some_and(|c| c.is_slower(base, limit)) {
                     cost.cost = quantised(f64::from(cost.cost) / COST_ONE + penalty);
@@ -72,7 +73,8 @@ impl Targets {
         self
     }
 
-    /// Targets for tests and benchmarks: input i's winner is `winners[i]`, all else is ten times slower.
+    /// Targets for tests and benchmarks: the winner of input i is `winners[i]`; all other choices are
+    /// ten times slower.
     #[must_use]
     pub fn from_winners(winners: &[usize]) -> Self {
         let choices = winners.iter().max().map_or(0, |w| w + 1);
@@ -97,7 +99,7 @@ impl Targets {
         }
     }
 
-    /// Targets with holes: the measured (choice, log slowdown) of each input, and how much it counts.
+    /// Targets with missing cells: for each input its measured (choice, log slowdown) and its weight.
     #[cfg(test)]
     pub(crate) fn from_cells(choices: usize, inputs: &[(Vec<(u32, f64)>, u32)]) -> Self {
         let cost =
@@ -134,20 +136,20 @@ impl Targets {
         &self.costs[self.offsets[i] as usize..self.offsets[i + 1] as usize]
     }
 
-    /// The winner of an input: the choice that costs least, the first of equals.
+    /// The winner of an input: the choice that costs least; of equals the first.
     #[must_use]
     pub fn winner(&self, input: u32) -> Option<ChoiceId> {
         self.of(input).iter().filter(|c| c.usable).min_by_key(|c| c.cost).map(|c| c.choice)
     }
 }
 
-/// The largest ratio of two weights; beyond it an input counts as if it were at it.
+/// The largest ratio of two weights; a greater weight is cut to it.
 const MAX_WEIGHT: f64 = 4096.0;
 
 /// Weights as whole numbers, the least of them 1 (all 1 where they are equal).
 fn whole(weights: &[f64]) -> Vec<u32> {
     let (least, most) = weights.iter().fold((f64::INFINITY, 0.0_f64), |(a, b), &w| (a.min(w), b.max(w)));
-    // Ratios that are not whole need a finer unit; 16 steps for the lightest input are enough.
+    // A ratio that is not whole needs a finer unit; 16 steps for the lightest input are enough.
     let unit = if most <= least { least } else { (least / 16.0).max(most / MAX_WEIGHT) };
     weights.iter().map(|w| ((w / unit).round() as u32).max(1)).collect()
 }

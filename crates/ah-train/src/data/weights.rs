@@ -1,7 +1,7 @@
 //! `--weights FILE`: how often each input occurs.
 //!
-//! One line for each input: its features as they stand in the log, joined by commas, a tab, a
-//! number above 0. Inputs that are not listed count 1.
+//! Each line is one input: its features as in the log, joined by commas, then a tab and a number above
+//! 0. Inputs that are not listed count 1.
 
 use std::path::Path;
 
@@ -10,10 +10,11 @@ use rustc_hash::FxHashMap;
 use super::table::Table;
 use crate::error::TrainError;
 
-/// Sets the weights of the table's inputs and says what did not fit.
+/// Multiplies the weights of the table's inputs by those of the file. Returns warnings.
 ///
 /// # Errors
-/// [`TrainError::Malformed`] with the line, also where one input has two weights.
+/// [`TrainError::Io`] with the file; [`TrainError::Malformed`] with the line, also where one input has
+/// two weights.
 pub fn read(path: &Path, table: &mut Table) -> Result<Vec<String>, TrainError> {
     let text = std::fs::read_to_string(path).map_err(|source| TrainError::Io {
         path: path.to_owned(),
@@ -36,7 +37,7 @@ pub fn read(path: &Path, table: &mut Table) -> Result<Vec<String>, TrainError> {
         if weights.insert(features, (weight, false)).is_some_and(|(other, _)| other != weight) {
             return wrong(
                 "one weight for an input",
-                &format!("{weight} here and another one above for {features}"),
+                &format!("{weight} here and another weight above for {features}"),
             );
         }
     }

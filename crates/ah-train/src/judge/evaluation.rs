@@ -1,29 +1,27 @@
-//! `ah-train evaluate`: a model on any log of its optimization.
+//! `ah-train evaluate`: a model judged on any log of its optimization.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use ah_types::log::ReadOptions;
-use ah_types::{ChoiceId, Model, artefact, log};
+use ah_types::{ChoiceId, Log, Model, artefact, log};
 
-use super::metrics::{self, DEFAULT_MAX_SLOWDOWN, JudgedInput, Metrics};
+use super::comparison::Comparison;
+use super::decisions::{self, JudgedInput};
 use crate::data::Table;
 use crate::error::TrainError;
+use crate::params::Params;
 use crate::policy::CellFilter;
 
-/// What judging gave.
+/// A model judged on a log.
 pub struct Evaluation {
     /// The log.
     pub table: Table,
-    /// One decision for each input, by text.
+    /// The decision for each usable input, by text.
     pub judged: Vec<JudgedInput>,
-    /// The model's figures.
-    pub model: Metrics,
-    /// Those of always taking the fallback, and its name.
-    pub fallback: (String, Metrics),
-    /// Those of the choice that is best on this very log, and its name.
-    pub best_single: (String, Metrics),
-    /// What to tell the user, in sentences.
+    /// The model beside always taking one choice; the best single choice is the best on this log.
+    pub comparison: Comparison,
+    /// Sentences for the user.
     pub warnings: Vec<String>,
 }
 
@@ -41,7 +39,24 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
         });
     }
     let mut warnings = Vec::new();
-    // By name and kind: a feature that the log lacks is undefined wherever a decision needs it.
+    let slots = slots(model, &log, &mut warnings);
+    let table = Table::new(log, &[], &CellFilter::default());
+    let inputs: Vec<u32> = (0..table.inputs.len() as u32).filter(|&i| table.is_usable(i)).collect();
+    let failed = table.inputs.len() - inputs.len();
+    if failed > 0 {
+        warnings.push(format!("{failed} inputs do not count: every choice failed there"));
+    }
+    let judged = decisions::decide(model, &table, &inputs, &slots);
+    let single = table.best_single(&inputs).unwrap_or(ChoiceId(0));
+    let fallback = model.fallback.and_then(|f| table.choice_id(model.choice_name(f))).unwrap_or(single);
+    let max_slowdown = Params::default().max_slowdown;
+    let comparison = Comparison::new(&table, &judged, fallback, single, max_slowdown);
+    Ok(Evaluation { table, judged, comparison, warnings })
+}
+
+/// The log's slots of the model's features, by name and kind. A feature that the log lacks is
+/// undefined wherever a decision needs it.
+fn slots(model: &Model, log: &Log, warnings: &mut Vec<String>) -> Vec<Option<usize>> {
     let features = model.features.base().features();
     let slots: Vec<Option<usize>> = features
         .iter()
@@ -50,42 +65,25 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     let lacking: Vec<&str> =
         features.iter().zip(&slots).filter(|(_, s)| s.is_none()).map(|(f, _)| f.name.as_str()).collect();
     if !lacking.is_empty() {
+        let names = lacking.join(", ");
         warnings.push(format!(
-            "the log lacks features of the model, so decisions that need them are unsure: {}",
-            lacking.join(", ")
+            "the log lacks features of the model, which declines where it needs them: {names}"
         ));
     }
     let unknown: Vec<&str> =
         log.choices.iter().filter(|c| model.choice_id(c).is_none()).map(String::as_str).collect();
     if !unknown.is_empty() {
-        warnings.push(format!("the model never chooses what it does not know: {}", unknown.join(", ")));
+        warnings.push(format!(
+            "the model does not know these choices and never takes them: {}",
+            unknown.join(", ")
+        ));
     }
-    let table = Table::new(log, &[], &CellFilter::default());
-    let inputs: Vec<u32> = (0..table.inputs.len() as u32).filter(|i| table.is_usable(*i as usize)).collect();
-    let failed = table.inputs.len() - inputs.len();
-    if failed > 0 {
-        warnings.push(format!("{failed} inputs do not count, as every choice failed there"));
-    }
-    let judged = metrics::decide(model, &table, &inputs, &slots);
-    let single = table.best_single(&inputs).unwrap_or(ChoiceId(0));
-    let fallback = model.fallback.and_then(|f| table.choice_id(model.choice_name(f))).unwrap_or(single);
-    let always = |choice: ChoiceId| {
-        let metrics = metrics::always(&table, &inputs, choice, fallback, DEFAULT_MAX_SLOWDOWN);
-        (table.choices[choice.index()].clone(), metrics)
-    };
-    Ok(Evaluation {
-        model: metrics::metrics(&table, &judged, fallback, DEFAULT_MAX_SLOWDOWN),
-        fallback: always(fallback),
-        best_single: always(single),
-        table,
-        judged,
-        warnings,
-    })
+    slots
 }
 
 impl Evaluation {
-    /// Writes one line for each input: its features as they stand in the log, joined by commas,
-    /// a tab, the choices best first joined by `;` (empty where undecided).
+    /// Writes one line for each input: its features as in the log, joined by commas, a tab, the
+    /// choices best first joined by `;` (none where the model declines).
     ///
     /// # Errors
     /// [`TrainError::Io`] names the file.

@@ -1,7 +1,16 @@
-//! Judging: [`metrics`] prices a model's decisions on a table, [`evaluation`] is `ah-train evaluate`.
+//! Judging: what it costs to follow a model, against taking each input's winner.
+//!
+//! [`decisions`] are what a model decides on a table; [`metrics`] prices them. A [`Comparison`] sets a
+//! model beside always taking one choice. [`held_out`] judges a training on its test part,
+//! [`evaluation`] a finished model on any log.
 
+pub mod comparison;
+pub mod decisions;
 pub mod evaluation;
+pub mod held_out;
 pub mod metrics;
 
+pub use comparison::{Baseline, Comparison};
 pub use evaluation::{Evaluation, evaluate};
-pub use metrics::{DEFAULT_MAX_SLOWDOWN, Metrics};
+pub use held_out::TestReport;
+pub use metrics::Metrics;

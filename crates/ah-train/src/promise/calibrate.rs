@@ -1,52 +1,37 @@
-//! The threshold on the price that keeps the promise: "with this confidence, on inputs drawn like
-//! the calibration inputs, at most `target` of them are more than `limit` times slower than the fallback".
+//! The threshold on the price that keeps the promise: "with 95 % confidence, on inputs drawn like the
+//! calibration inputs, at most a `target` share is more than `limit` times slower than the fallback".
 //!
-//! Fixed-sequence testing (Angelopoulos and others, "Learn then test", 2021): a grid that is
-//! fixed beforehand is walked from the safest threshold to the boldest, with an exact binomial test
-//! at each step, up to the first failure. On a known truth it breaks its promise in at most
-//! 2.8 % of runs at 95 % confidence; picking the threshold that fits empirically does so in up to 51 %.
+//! The method is fixed-sequence testing (Angelopoulos and others, "Learn then test", 2021): walk a
+//! grid that is fixed beforehand, from the safest threshold to the boldest, with an exact binomial test
+//! at each step; stop at the first failure. On a known truth this breaks the promise in at most 2.8 %
+//! of runs at 95 % confidence. Picking the threshold that fits the calibration inputs breaks it in up
+//! to 51 %.
 //!
 //! The inputs must not have grown the leaf that judges them:
 //!
-//! | mode | inputs | target, level | |
+//! | mode | calibration inputs | tested share, level | |
 //! | --- | --- | --- | --- |
-//! | hold-out | held out of the fit, which is kept | a, 0.05 | a theorem |
-//! | cross-fitted | 10 folds by input, then a fit on all | a, 0.02 | an estimate: tested, no theorem |
-//! | by dimensions | 10 folds by combination of dimensions | a / 2, 0.05 | the same, for new shapes |
+//! | hold-out | held out of the fit | target, 0.05 | a theorem |
+//! | cross-fitted | 10 folds by input, then a fit on all | target, 0.02 | an estimate: tested, no theorem |
+//! | by dimensions | 10 folds by combination of dimensions | target / 2, 0.05 | the same, for new shapes |
 
 use ah_types::ChoiceId;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-use crate::data::Columns;
-use crate::data::Table;
-use crate::data::Targets;
-use crate::tree::fitted::{FittedTrees, RankedChoice};
+use crate::data::{Columns, Table, Targets};
+use crate::params::PromiseMode;
+use crate::tree::{FittedTrees, RankedChoice};
 
-/// The promise holds with this confidence.
+/// The confidence of the promise.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// How the calibration inputs are kept from the fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PromiseMode {
-    /// Cross-fitted.
-    Auto,
-    /// A part that is never fitted on.
-    HoldOut,
-    /// Folds by input.
-    CrossFitted,
-    /// Folds by combination of dimensions.
-    ByDimensions,
-}
-
 impl PromiseMode {
-    /// As it stands in the model.
+    /// Its name in the model.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Auto => "auto",
             Self::HoldOut => "hold-out",
-            Self::CrossFitted => "cross-fitted",
+            Self::Auto | Self::CrossFitted => "cross-fitted",
             Self::ByDimensions => "by dimensions",
         }
     }
@@ -55,13 +40,13 @@ impl PromiseMode {
     #[must_use]
     pub fn test(self, target: f64) -> (f64, f64) {
         match self {
-            Self::Auto | Self::HoldOut => (target, 0.05),
-            Self::CrossFitted => (target, 0.02),
+            Self::HoldOut => (target, 0.05),
+            Self::Auto | Self::CrossFitted => (target, 0.02),
             Self::ByDimensions => (target / 2.0, 0.05),
         }
     }
 
-    /// With fewer inputs than this no threshold can pass, not even one without a violation.
+    /// The least number of inputs with which a threshold without violations passes.
     #[must_use]
     pub fn min_inputs(self, target: f64) -> usize {
         let (share, level) = self.test(target);
@@ -69,45 +54,34 @@ impl PromiseMode {
     }
 }
 
-/// What is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
-pub struct PromiseTerms {
-    /// The promised share.
-    pub target: f64,
-    /// An input counts when its choice takes more than this many times the fallback's time.
-    pub limit: f64,
-    /// How the inputs are kept from the fit.
-    pub mode: PromiseMode,
-}
-
-/// What calibration found.
+/// The threshold and the calibration inputs that break the limit at it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CalibratedThreshold {
-    /// Choices up to this price (`tree::price`) are allowed; infinite: all, always.
+    /// Choices up to this price are allowed; infinite: all, always.
     pub threshold: f64,
-    /// Inputs.
+    /// Calibration inputs.
     pub inputs: usize,
-    /// Of these, those slower than the limit allows.
+    /// Those that are slower than the limit.
     pub violations: usize,
-    /// Of these, those whose runs are clearly apart: the fallback's slowest × limit is below the
-    /// choice's fastest.
+    /// Those of the violations that noise does not explain: the fallback's slowest run × limit is
+    /// below the choice's fastest run.
     pub clear: usize,
 }
 
-/// Prices, from deciding only without any risk to always deciding.
+/// Thresholds from "only choices without any risk" to "always decide".
 fn grid() -> impl Iterator<Item = f64> {
     let steps = (0..60).map(|i| 1e-3 * 1e6_f64.powf(f64::from(i) / 59.0));
     std::iter::once(0.0).chain(steps).chain([f64::INFINITY])
 }
 
-/// At one step of the grid, one input is decided for a choice that breaks the limit.
+/// One input that breaks the limit at one step of the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Violation {
     step: usize,
     clear: bool,
 }
 
-/// What is decided at a threshold: the position in the ranking; `None` is unsure.
+/// The position in the ranking of the choice to take at a threshold; `None` declines.
 #[must_use]
 pub fn pick(ranking: &[RankedChoice], fallback: ChoiceId, threshold: f64) -> Option<usize> {
     if threshold == f64::INFINITY {
@@ -124,7 +98,7 @@ pub fn pick(ranking: &[RankedChoice], fallback: ChoiceId, threshold: f64) -> Opt
     None
 }
 
-/// Where on the grid the decision for one of these inputs, which `fitted` has not seen, breaks the limit.
+/// The violations of the limit on these inputs, which must not have grown `fitted`.
 #[must_use]
 pub fn violations(
     fitted: &FittedTrees,
@@ -139,16 +113,15 @@ pub fn violations(
     let mut found = Vec::new();
     let mut ranking = Vec::new();
     for &input in inputs {
-        let Some(base) = table.usable(input as usize, fallback) else { continue };
+        let Some(base) = table.usable(input, fallback) else { continue };
         fitted.rank(columns, targets, input, &mut ranking);
-        // Only some inputs have a choice that breaks the limit at all.
-        let breaks =
-            |at: usize| table.cell(input as usize, ranking[at].choice).filter(|c| c.is_slower(base, limit));
-        if !(0..ranking.len()).any(|at| breaks(at).is_some()) {
+        let too_slow = |at: usize| table.cell(input, ranking[at].choice).filter(|c| c.is_slower(base, limit));
+        // Most inputs have no choice that is too slow.
+        if !(0..ranking.len()).any(|at| too_slow(at).is_some()) {
             continue;
         }
         for (step, &threshold) in grid.iter().enumerate() {
-            if let Some(cell) = pick(&ranking, fallback, threshold).and_then(breaks) {
+            if let Some(cell) = pick(&ranking, fallback, threshold).and_then(too_slow) {
                 found.push(Violation { step, clear: base.interval.1 * limit < cell.interval.0 });
             }
         }
@@ -156,10 +129,16 @@ pub fn violations(
     found
 }
 
-/// Walks the grid; `None` where not even the safest threshold passes.
+/// Walks the grid, testing for a `target` share of `inputs` inputs. `None`: even the safest threshold
+/// fails.
 #[must_use]
-pub fn walk(violations: &[Violation], inputs: usize, asked: &PromiseTerms) -> Option<CalibratedThreshold> {
-    let (share, level) = asked.mode.test(asked.target);
+pub fn walk(
+    violations: &[Violation],
+    inputs: usize,
+    mode: PromiseMode,
+    target: f64,
+) -> Option<CalibratedThreshold> {
+    let (share, level) = mode.test(target);
     let binomial = Binomial::new(share, inputs as u64).ok()?;
     let mut last = None;
     for (step, threshold) in grid().enumerate() {

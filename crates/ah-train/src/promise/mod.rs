@@ -1,9 +1,10 @@
 //! The promise: at most a share of the inputs is slower than the fallback by more than a limit.
-//! [`recipe`] learns with it, [`calibrate`] sets its threshold, [`confidence`] is PyTorch's rule.
+//!
+//! [`recipe`] learns a heuristic that keeps it, [`calibrate`] finds the threshold on the
+//! [price](crate::tree::price) of a choice. [`confidence`] is PyTorch's rule for declining.
 
 pub mod calibrate;
 pub mod confidence;
 pub mod recipe;
 
-pub use calibrate::{PromiseMode, PromiseTerms};
-pub use recipe::Recipe;
+pub use recipe::{Heuristic, Recipe};

@@ -1,207 +1,168 @@
-//! Learning with a promise: a fit, a calibration on inputs that it has not seen, and the trees
-//! of a model with what the promise allows baked in.
+//! Learning a heuristic, with or without a promise.
 
 use ah_types::model::Promise;
 use ah_types::{ChoiceId, Tree};
 use rayon::prelude::*;
+use rustc_hash::FxHashSet;
 
-use super::calibrate::{self, CONFIDENCE, CalibratedThreshold, PromiseMode, PromiseTerms};
-use crate::data::Rows;
-use crate::data::Targets;
-use crate::data::Task;
-use crate::data::split::{self, SplitBy};
+use super::calibrate::{self, CONFIDENCE, CalibratedThreshold};
+use crate::data::split::{self, Partition};
+use crate::data::{Rows, Task};
 use crate::error::TrainError;
-use crate::search::{Configuration, Folds, fit_all};
+use crate::params::{PromiseMode, SplitBy, ValidParams};
+use crate::policy::Policy;
+use crate::search::{Configuration, fit_all};
 use crate::tree::FittedTrees;
 use crate::tree::leaves::{self, RankingPolicy};
 
-/// Folds of the calibration. With 5 the trees that are judged see a fifth less than what ships,
-/// and the promise of 1 % costs up to 1.0118 on pad_mm A100 over 40 random partitions (median
-/// 1.0064); with 10 up to 1.0085 (1.0061), with 20 up to 1.0111 (1.0062).
+/// Folds of the calibration. The trees of a fold learn from fewer inputs than the trees that ship: with
+/// 5 folds the promise of 1 % costs up to 1.0118 on pad_mm A100 (median 1.0064, 40 random
+/// partitions), with 10 up to 1.0085 (1.0061), with 20 up to 1.0111 (1.0062).
 const FOLDS: usize = 10;
-/// The share of the inputs that hold-out calibration keeps from the fit.
+/// The share of the inputs that hold-out calibration keeps out of the fit.
 const HOLD_OUT_SHARE: f64 = 0.3;
 
-/// With a promise, learning adds this to the log slowdown of a choice that is too slow against
-/// the fallback, so that splits set such inputs apart. At 0, 0.3, 0.5 and 1.0 the promise of 1 %
-/// costs, over 24 random partitions, pad_mm A100 1.0091, 1.0068, 1.0064, 1.0063; mm A100 1.0137,
-/// 1.0124, 1.0124, 1.0125; pad_mm H200 1.0101, 1.0100, 1.0087, 1.0081. mixed_mm, where few
-/// choices are too slow, stays within 0.0003.
-const PENALTY: f64 = 0.5;
-
-/// What is learned from: the costs, with a penalty where a promise limits the slowdown against the fallback.
-#[must_use]
-pub fn targets(task: &Task, fallback: ChoiceId, portfolio: &[ChoiceId], limit: Option<f64>) -> Targets {
-    let costs = task.targets(fallback, portfolio);
-    match limit {
-        Some(limit) => costs.with_penalty(&task.table, fallback, limit, PENALTY),
-        None => costs,
-    }
-}
-
-/// What is learned, and how.
+/// What to learn, and how.
+#[derive(Clone, Copy)]
 pub struct Recipe<'a> {
     /// The data.
     pub task: &'a Task,
+    /// The promise and the seed, among others.
+    pub params: &'a ValidParams,
+    /// The hooks.
+    pub policy: &'a dyn Policy,
     /// One for each tree.
     pub configurations: &'a [Configuration],
-    /// The choices that may be taken.
+    /// The choices that a leaf ranks.
     pub ranking: &'a RankingPolicy,
-    /// The promise; `None`: decide always.
-    pub asked: Option<PromiseTerms>,
-    /// The seed of the folds.
-    pub seed: u64,
 }
 
-/// A heuristic with its promise.
+/// A learned heuristic.
 pub struct Heuristic {
     /// The trees.
-    pub fitted: FittedTrees,
+    pub trees: FittedTrees,
     /// The inputs that grew them.
     pub grown_from: Vec<u32>,
     /// The fallback.
     pub fallback: ChoiceId,
-    /// Choices up to this price ([`crate::tree::price`]) are allowed.
+    /// Choices up to this price (`tree::price`) are allowed.
     pub threshold: f64,
-    /// What calibration found; `None` where no promise is asked for or possible.
-    pub calibration: Option<Calibration>,
-}
-
-/// What calibration found, and on what.
-pub struct Calibration {
-    /// The promise.
-    pub asked: PromiseTerms,
-    /// The price and the violations at it.
-    pub found: CalibratedThreshold,
-    /// Distinct combinations of dimensions.
-    pub groups: usize,
-    /// Runs of a choice on an input, their median.
-    pub runs: u32,
+    /// `None` where no promise is asked for, or none is possible.
+    pub promise: Option<Promise>,
 }
 
 impl Recipe<'_> {
-    /// Learns from these inputs.
+    /// Learns from these inputs, with a promise if the parameters ask for one.
     ///
     /// # Errors
     /// Those of the learners.
     pub fn learn(&self, inputs: &[u32]) -> Result<Heuristic, TrainError> {
-        let task = self.task;
+        match self.params.max_risk {
+            None => self.learn_without_promise(inputs),
+            Some(target) => self.learn_with_promise(inputs, target),
+        }
+    }
+
+    /// Learns a heuristic that always decides.
+    ///
+    /// # Errors
+    /// Those of the learners.
+    pub fn learn_without_promise(&self, inputs: &[u32]) -> Result<Heuristic, TrainError> {
+        let fallback = self.task.fallback(inputs);
+        let targets = self.task.targets(fallback, &self.ranking.portfolio);
+        let trees = fit_all(self.configurations, &Rows { columns: &self.task.columns, inputs }, &targets)?;
+        let grown_from = inputs.to_vec();
+        Ok(Heuristic { trees, grown_from, fallback, threshold: f64::INFINITY, promise: None })
+    }
+
+    /// Learns, and calibrates on inputs that grew none of the trees that judge them.
+    fn learn_with_promise(&self, inputs: &[u32], target: f64) -> Result<Heuristic, TrainError> {
+        let (task, mode, limit) = (self.task, self.params.promise, self.params.max_slowdown);
         let fallback = task.fallback(inputs);
-        let limit = self.asked.map(|a| a.limit);
-        let targets = targets(task, fallback, &self.ranking.portfolio, limit);
-        let Some(asked) = self.asked else {
-            let fitted = fit_all(self.configurations, &Rows { columns: &task.columns, inputs }, &targets)?;
-            return Ok(Heuristic {
-                fitted,
-                grown_from: inputs.to_vec(),
-                fallback,
-                threshold: f64::INFINITY,
-                calibration: None,
-            });
-        };
-        let asked = PromiseTerms { mode: mode(asked.mode), ..asked };
-        let by = if asked.mode == PromiseMode::ByDimensions { SplitBy::Dims } else { SplitBy::Input };
-        let keys = self.keys(by, inputs);
-        let (grown_from, parts) = if asked.mode == PromiseMode::HoldOut {
-            let (grown, kept) = split::hold_out(inputs, &keys, HOLD_OUT_SHARE, self.seed, "calibration");
-            (grown.clone(), vec![(grown, kept)])
-        } else {
-            (inputs.to_vec(), Folds::new(&task.table, inputs, &keys, FOLDS, self.seed).parts)
-        };
+        let targets = task.targets_within(fallback, &self.ranking.portfolio, Some(limit));
+        let (grown_from, parts) = self.calibration_parts(inputs);
         let fit = |inputs: &[u32]| -> Result<FittedTrees, TrainError> {
             let rows = Rows { columns: &task.columns, inputs };
-            let mut fitted = fit_all(self.configurations, &rows, &targets)?;
-            fitted.assess(&task.table, &rows, fallback, asked.limit);
-            Ok(fitted)
+            let mut trees = fit_all(self.configurations, &rows, &targets)?;
+            trees.assess(&task.table, &rows, fallback, limit);
+            Ok(trees)
         };
-        let judge = |(grown, kept): &(Vec<u32>, Vec<u32>)| {
-            let fitted = fit(grown)?;
-            Ok(calibrate::violations(
-                &fitted,
-                &task.columns,
-                &task.table,
-                &targets,
-                kept,
-                fallback,
-                asked.limit,
-            ))
+        let judge = |part: &Partition| {
+            let (columns, table) = (&task.columns, &task.table);
+            let fitted = fit(&part.training)?;
+            let kept = &part.held_out;
+            Ok(calibrate::violations(&fitted, columns, table, &targets, kept, fallback, limit))
         };
-        let (fitted, violations) = rayon::join(
+        let (trees, violations) = rayon::join(
             || fit(&grown_from),
             || parts.par_iter().map(judge).collect::<Result<Vec<_>, TrainError>>(),
         );
-        let violations = violations?.concat();
-        let count = parts.iter().map(|p| p.1.len()).sum();
-        let calibrated = calibrate::walk(&violations, count, &asked);
+        let count = parts.iter().map(|part| part.held_out.len()).sum();
+        let calibrated = calibrate::walk(&violations?.concat(), count, mode, target);
         Ok(Heuristic {
-            fitted: fitted?,
+            trees: trees?,
             grown_from,
             fallback,
-            // Without a promise, a choice that saves as much as the limit lets it lose may be too
-            // slow on the target share of inputs.
-            threshold: calibrated.as_ref().map_or(asked.target / asked.limit.ln(), |c| c.threshold),
-            calibration: calibrated.map(|found| Calibration {
-                asked,
-                found,
-                groups: groups(&self.keys(SplitBy::Dims, inputs)),
-                runs: self.runs(inputs),
-            }),
+            // Without a promise, a choice that saves as much as the limit lets it lose may be too slow
+            // on the target share of inputs.
+            threshold: calibrated.as_ref().map_or(target / limit.ln(), |c| c.threshold),
+            promise: calibrated.map(|calibrated| self.promise(&calibrated, inputs, target)),
         })
     }
 
-    /// The trees of a model; `threshold` as in `leaves::trees`.
-    #[must_use]
-    pub fn trees(&self, learned: &Heuristic, threshold: f64) -> Vec<Tree> {
-        let rows = Rows { columns: &self.task.columns, inputs: &learned.grown_from };
-        leaves::trees(&learned.fitted, &self.task.table, &rows, learned.fallback, threshold, self.ranking)
+    /// The inputs that grow the trees, and the partition of each calibration fit.
+    fn calibration_parts(&self, inputs: &[u32]) -> (Vec<u32>, Vec<Partition>) {
+        let seed = self.params.seed;
+        let folds = |by| {
+            let keys = self.task.keys(by, inputs);
+            (inputs.to_vec(), split::partitions(&self.task.table, inputs, &keys, FOLDS, seed))
+        };
+        match self.params.promise {
+            PromiseMode::HoldOut => {
+                let keys = self.task.keys(SplitBy::Input, inputs);
+                let part = split::hold_out(inputs, &keys, HOLD_OUT_SHARE, seed, "calibration");
+                (part.training.clone(), vec![part])
+            }
+            // Folds by input are the default, as the promise is for inputs drawn like these. Folds by
+            // dimensions, for new shapes, cost more (mm A100: 1.020 against 1.015).
+            PromiseMode::Auto | PromiseMode::CrossFitted => folds(SplitBy::Input),
+            PromiseMode::ByDimensions => folds(SplitBy::Dims),
+        }
     }
 
-    /// Inputs that are needed for the promise at least.
-    #[must_use]
-    pub fn min_inputs(&self) -> usize {
-        self.asked.map_or(0, |asked| mode(asked.mode).min_inputs(asked.target))
+    fn promise(&self, calibrated: &CalibratedThreshold, inputs: &[u32], target: f64) -> Promise {
+        let mode = self.params.promise;
+        let (tested, level) = mode.test(target);
+        let shapes: FxHashSet<String> = self.task.keys(SplitBy::Dims, inputs).into_iter().collect();
+        Promise {
+            target,
+            confidence: CONFIDENCE,
+            limit: self.params.max_slowdown,
+            mode: mode.name().to_owned(),
+            tested,
+            level,
+            inputs: calibrated.inputs as u64,
+            groups: shapes.len() as u64,
+            violations: calibrated.violations as u64,
+            clear: calibrated.clear as u64,
+            runs: u64::from(self.median_runs(inputs)),
+            threshold: Some(calibrated.threshold).filter(|t| t.is_finite()),
+        }
     }
 
-    fn runs(&self, inputs: &[u32]) -> u32 {
-        let cells = inputs.iter().flat_map(|&i| self.task.table.cells(i as usize));
+    /// The median number of measurements of a cell.
+    fn median_runs(&self, inputs: &[u32]) -> u32 {
+        let cells = inputs.iter().flat_map(|&i| self.task.table.cells(i));
         let mut runs: Vec<u32> = cells.filter(|c| c.time.is_finite()).map(|c| c.samples).collect();
         let middle = runs.len() / 2;
         if runs.is_empty() { 0 } else { *runs.select_nth_unstable(middle).1 }
     }
 
-    fn keys(&self, by: SplitBy, inputs: &[u32]) -> Vec<String> {
-        let dimensions = &self.task.optimization.training.dimensions;
-        split::keys(&self.task.table, &self.task.features, dimensions, by, inputs)
-    }
-}
-
-/// Folds by input are the default: the promise is for inputs drawn like these. Folds by
-/// dimensions and half the target, for new shapes, cost more (mm A100: 1.020 against 1.015).
-fn mode(mode: PromiseMode) -> PromiseMode {
-    if mode == PromiseMode::Auto { PromiseMode::CrossFitted } else { mode }
-}
-
-fn groups(keys: &[String]) -> usize {
-    keys.iter().collect::<rustc_hash::FxHashSet<_>>().len()
-}
-
-impl Heuristic {
-    /// What stands in the model.
+    /// The trees of a model; choices with a price above `threshold` are not allowed.
     #[must_use]
-    pub fn promise(&self) -> Option<Promise> {
-        self.calibration.as_ref().map(|Calibration { asked, found, groups, runs }| Promise {
-            target: asked.target,
-            confidence: CONFIDENCE,
-            limit: asked.limit,
-            mode: asked.mode.name().to_owned(),
-            inputs: found.inputs as u64,
-            groups: *groups as u64,
-            violations: found.violations as u64,
-            clear: found.clear as u64,
-            runs: u64::from(*runs),
-            tested: asked.mode.test(asked.target).0,
-            level: asked.mode.test(asked.target).1,
-            threshold: Some(found.threshold).filter(|t| t.is_finite()),
-        })
+    pub fn trees(&self, heuristic: &Heuristic, threshold: f64) -> Vec<Tree> {
+        let rows = Rows { columns: &self.task.columns, inputs: &heuristic.grown_from };
+        let fallback = heuristic.fallback;
+        leaves::trees(&heuristic.trees, &self.task.table, &rows, fallback, threshold, self.ranking)
     }
 }

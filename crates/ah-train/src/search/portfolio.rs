@@ -1,57 +1,58 @@
-//! `--max-choices N`: the N choices that lose least if the best of them is always taken.
+//! `--max-choices N`: the N choices that lose least where the best of them is always taken.
 //!
-//! What a set saves over the worst choice is submodular (each further choice saves less), so
-//! greedy choice saves at least 1 − 1/e = 63 % of what the best set saves (Nemhauser, Wolsey and
-//! Fisher, 1978). With few enough sets all of them are tried, which is exact.
+//! Where there are few enough sets, all of them are tried. Otherwise a greedy search saves at least
+//! 1 − 1/e = 63 % of what the best set saves over the worst choice, as that saving is submodular: each
+//! further choice saves less (Nemhauser, Wolsey and Fisher, 1978).
 
 use ah_types::ChoiceId;
 
 use crate::data::Table;
 
-/// So many sets × inputs are tried at most.
+/// The greatest number of (set, input, choice) to try.
 const MAX_EXACT: f64 = 2e8;
 
-/// A set of choices and how it was found.
+/// The choices to keep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Portfolio {
     /// The choices, ascending; the fallback is always among them.
     pub choices: Vec<ChoiceId>,
-    /// Geometric-mean slowdown if the best of them is always taken.
+    /// The geometric-mean slowdown where the best of them is always taken.
     pub slowdown: f64,
-    /// True where no other set of this size loses less.
+    /// True where no other set of this size loses less; false where the search was greedy.
     pub exact: bool,
 }
 
-/// The best `count` choices on these inputs.
+/// Chooses `count` choices on these inputs.
 #[must_use]
 pub fn choose(table: &Table, inputs: &[u32], fallback: ChoiceId, count: usize) -> Portfolio {
     let choices = table.choices.len();
-    // Log slowdowns, dense; where a choice has no time it costs what the fallback costs.
+    // A dense matrix of log slowdowns. A choice without a time costs what the fallback costs.
     let mut costs = vec![0.0_f64; choices * inputs.len()];
     for (row, &input) in inputs.iter().enumerate() {
-        let price = table.fallback_price(input as usize, fallback);
+        let price = table.fallback_price(input, fallback);
         costs[row * choices..][..choices].fill(price);
-        for cell in table.cells(input as usize).iter().filter(|c| c.time.is_finite()) {
+        for cell in table.cells(input).iter().filter(|c| c.time.is_finite()) {
             costs[row * choices + cell.choice.index()] = cell.log_slowdown.min(price);
         }
     }
-    let search = Search { costs: &costs, choices, rows: inputs.len() };
+    let matrix = CostMatrix { costs: &costs, choices, rows: inputs.len() };
     let count = count.min(choices);
     let sets = (0..count - 1).fold(1.0, |n, i| n * (choices - 1 - i) as f64 / (i + 1) as f64);
     let exact = sets * inputs.len() as f64 * count as f64 <= MAX_EXACT;
     let chosen =
-        if exact { search.exact(fallback.index(), count) } else { search.greedy(fallback.index(), count) };
-    let slowdown = (search.cost(&chosen) / inputs.len().max(1) as f64).exp();
+        if exact { matrix.exact(fallback.index(), count) } else { matrix.greedy(fallback.index(), count) };
+    let slowdown = (matrix.cost(&chosen) / inputs.len().max(1) as f64).exp();
     Portfolio { choices: chosen.into_iter().map(|c| ChoiceId(c as u32)).collect(), slowdown, exact }
 }
 
-struct Search<'a> {
+/// Log slowdowns, by row and choice.
+struct CostMatrix<'a> {
     costs: &'a [f64],
     choices: usize,
     rows: usize,
 }
 
-impl Search<'_> {
+impl CostMatrix<'_> {
     fn cost(&self, set: &[usize]) -> f64 {
         let row = |row: usize| {
             let costs = &self.costs[row * self.choices..][..self.choices];

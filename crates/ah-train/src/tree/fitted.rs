@@ -1,56 +1,52 @@
-//! A heuristic as it is during training: one tree or a few that vote, each with its scores and
-//! risks, over the inputs of one table. [`crate::tree::leaves`] makes a model of it.
+//! Trees with the scores and prices of their nodes, over the inputs of one table.
 
 use ah_types::ChoiceId;
 
 use super::grown::GrownTree;
 use super::price::Prices;
 use super::scores::Scores;
-use crate::data::Columns;
-use crate::data::Rows;
-use crate::data::Table;
-use crate::data::Targets;
+use crate::data::{Columns, Rows, Table, Targets};
 
-/// One tree with what its nodes know.
+/// One tree with the scores and prices of its nodes.
 #[derive(Clone, Debug)]
 pub struct FittedTree {
     /// The splits.
     pub tree: GrownTree,
     /// How nodes rank choices.
     pub scores: Scores,
-    /// What each leaf's choices risk for what they save; empty until [`FittedTrees::assess`].
+    /// The prices of choices; empty until [`FittedTrees::assess`].
     pub prices: Prices,
 }
 
-/// One or several trees.
+/// One tree, or several that vote.
 #[derive(Clone, Debug)]
 pub struct FittedTrees {
     /// At least one.
     pub trees: Vec<FittedTree>,
 }
 
-/// What a heuristic says of one measured choice of one input.
+/// One measured choice of one input, as the trees rank it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RankedChoice {
     /// The choice.
     pub choice: ChoiceId,
-    /// Summed over the trees, in their order; least is best.
+    /// Its scores, summed over the trees in their order; the least is best.
     pub score: f64,
-    /// The greatest of the trees' prices: a choice must be allowed in every tree.
+    /// The greatest of its prices in the trees: a choice must be allowed in every tree.
     pub price: f64,
-    /// Its cost on the input, in units of [`crate::data::COST_ONE`].
+    /// Its cost on the input, in units of [`COST_ONE`](crate::data::COST_ONE).
     pub cost: u32,
 }
 
 impl FittedTrees {
-    /// Without prices yet.
+    /// Trees without prices.
     #[must_use]
     pub fn new(trees: Vec<(GrownTree, Scores)>) -> Self {
         let tree = |(tree, scores)| FittedTree { tree, scores, prices: Prices::default() };
         Self { trees: trees.into_iter().map(tree).collect() }
     }
 
-    /// Assesses the prices of every leaf's choices on the rows that the trees were learned from.
+    /// Computes the prices on the rows that the trees were learned from.
     pub fn assess(&mut self, table: &Table, rows: &Rows<'_>, fallback: ChoiceId, limit: f64) {
         for tree in &mut self.trees {
             tree.prices = Prices::new(&tree.tree, &tree.scores, table, rows, fallback, limit);
@@ -71,21 +67,5 @@ impl FittedTrees {
             }
         }
         ranking.sort_by(|a, b| a.score.total_cmp(&b.score));
-    }
-
-    /// The cost of the choice that is best in the ranking, in units of [`crate::data::COST_ONE`].
-    #[must_use]
-    pub fn cost(
-        &self,
-        columns: &Columns,
-        targets: &Targets,
-        input: u32,
-        buffer: &mut Vec<RankedChoice>,
-    ) -> u32 {
-        if let [only] = &self.trees[..] {
-            return only.scores.cost(only.tree.leaf_of(columns, input), targets, input);
-        }
-        self.rank(columns, targets, input, buffer);
-        buffer.first().map_or(0, |r| r.cost)
     }
 }

@@ -1,25 +1,24 @@
-//! A tree while it is learned: splits over column codes, without leaves' contents.
+//! A tree while it is learned: splits over column codes, leaves without content.
 
 use ah_types::Test;
 use linfa::traits::PredictInplace;
 use ndarray::Array1;
 
-use crate::data::Columns;
-use crate::data::Rows;
+use crate::data::{Columns, Rows};
 
-/// A binary tree in one `Vec`: the root first, children behind their parent.
+/// A binary tree in one `Vec`: the root comes first, children come behind their parent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GrownTree {
     /// The nodes.
     pub nodes: Vec<GrownNode>,
 }
 
-/// A node; without a split it is a leaf.
+/// A node. A node without a split is a leaf.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GrownNode {
     /// The parent; the root is its own.
     pub parent: u32,
-    /// Splits above it.
+    /// The number of splits above it.
     pub depth: u32,
     /// The split.
     pub split: Option<Split>,
@@ -57,9 +56,9 @@ impl GrownTree {
         (left, left + 1)
     }
 
-    /// Adds what stands at each node to its parent's, from the leaves up; `values` holds `width` of them a node.
+    /// Adds each node's values to its parent's, from the leaves up. `values` holds `width` values a node.
     pub fn add_up<T>(&self, values: &mut [T], width: usize, add: impl Fn(&mut T, &T)) {
-        // Children stand behind their parents, so one pass from the back does.
+        // Children come behind their parents, so one pass from the back is enough.
         for node in (1..self.nodes.len()).rev() {
             let parent = self.nodes[node].parent as usize;
             let (head, tail) = values.split_at_mut(node * width);
@@ -74,7 +73,7 @@ impl GrownTree {
     pub fn members(&self, rows: &Rows<'_>) -> Vec<Vec<u32>> {
         let mut members = vec![Vec::new(); self.nodes.len()];
         members[0] = rows.inputs.to_vec();
-        // Children stand behind their parents.
+        // Children come behind their parents.
         for (id, node) in self.nodes.iter().enumerate() {
             if let Some(split) = &node.split {
                 let codes = rows.columns.all()[split.column as usize].codes();
@@ -87,9 +86,9 @@ impl GrownTree {
         members
     }
 
-    /// Puts another tree in the place of the leaf `node`.
+    /// Replaces the leaf `node` by another tree.
     pub fn graft(&mut self, node: u32, other: Self) {
-        // All but the other's root move behind the present nodes; a root is its own parent.
+        // The other's nodes move behind the present ones, except its root, which is its own parent.
         let (shift, depth) = (self.nodes.len() as u32 - 1, self.nodes[node as usize].depth);
         let moved = |id: u32| if id == 0 { node } else { id + shift };
         for (id, mut other) in other.nodes.into_iter().enumerate() {
@@ -107,7 +106,7 @@ impl GrownTree {
         }
     }
 
-    /// The leaf of an input, starting at `node`.
+    /// The leaf that an input reaches from `node`.
     #[must_use]
     pub fn leaf_below(&self, columns: &Columns, mut node: u32, input: u32) -> u32 {
         while let Some(split) = &self.nodes[node as usize].split {
@@ -117,7 +116,7 @@ impl GrownTree {
         node
     }
 
-    /// The leaf of an input.
+    /// The leaf that an input reaches.
     #[must_use]
     pub fn leaf_of(&self, columns: &Columns, input: u32) -> u32 {
         self.leaf_below(columns, 0, input)
@@ -135,13 +134,13 @@ impl GrownTree {
         self.nodes.iter().map(|n| n.depth as usize).max().unwrap_or(0)
     }
 
-    /// The upper part of the tree, at most so deep. One fit thus serves all depths.
+    /// The tree cut back to this depth, so that one fit serves all depths.
     #[must_use]
     pub fn truncated(&self, depth: usize) -> Self {
         self.rebuilt(|node| (node.depth as usize) < depth)
     }
 
-    /// The tree with only those splits for which `keep` holds, from the root down, in preorder.
+    /// The tree with only the splits where `keep` is true, from the root down, in preorder.
     #[must_use]
     pub fn rebuilt(&self, keep: impl Fn(&GrownNode) -> bool) -> Self {
         let mut tree = Self::leaf();
@@ -157,7 +156,7 @@ impl GrownTree {
     }
 }
 
-/// linfa's `Predict`: the leaf of each row.
+/// linfa's `Predict` returns the leaf of each row.
 impl PredictInplace<Rows<'_>, Array1<u32>> for GrownTree {
     fn predict_inplace<'a>(&'a self, rows: &'a Rows<'_>, leaves: &mut Array1<u32>) {
         for (leaf, &input) in leaves.iter_mut().zip(rows.inputs) {

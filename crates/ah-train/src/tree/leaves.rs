@@ -1,4 +1,4 @@
-//! What leaves say: the ranking of the choices, and for each what training saw of it there.
+//! The leaves of a model: the ranking of the choices, and for each the evidence of training.
 
 use ah_types::{ChoiceId, Leaf, Node, Ranked, Tree};
 
@@ -6,12 +6,11 @@ use super::fitted::{FittedTree, FittedTrees};
 use super::grown::GrownNode;
 use super::scores::Scores;
 use super::shortlist;
-use crate::data::Rows;
-use crate::data::Table;
+use crate::data::{Rows, Table};
 
-/// The trees of a model: those of `fitted` with leaves made from `rows`, which it was learned from.
+/// The trees of a model, with leaves made from `rows`: the rows that `fitted` was learned from.
 ///
-/// Choices with a price ([`crate::tree::price`]) above `threshold` are not allowed; infinite: all are.
+/// Choices with a [price](super::price) above `threshold` are not allowed.
 #[must_use]
 pub fn trees(
     fitted: &FittedTrees,
@@ -21,16 +20,16 @@ pub fn trees(
     threshold: f64,
     policy: &RankingPolicy,
 ) -> Vec<Tree> {
-    let known = RankableChoices::new(table, rows.inputs, fallback, policy, fitted.trees.len());
+    let rankable = RankableChoices::new(table, rows.inputs, fallback, policy, fitted.trees.len());
     let build = |fitted: &FittedTree| {
         let members = fitted.tree.members(rows);
         let node = |(id, node): (usize, &GrownNode)| {
             let Some(split) = &node.split else {
-                let mut ranking = known.ranking(&fitted.scores, id as u32);
+                let mut ranking = rankable.ranking(&fitted.scores, id as u32);
                 if policy.at_least > 0 {
                     let parents = &members[node.parent as usize];
                     shortlist::spread(&mut ranking, policy.at_least, table, &members[id], parents);
-                    known.include(&mut ranking);
+                    policy.include(&mut ranking);
                 }
                 let mut leaf = leaf(table, &members[id], &ranking, fallback);
                 for ranked in &mut leaf.ranking {
@@ -49,46 +48,58 @@ pub fn trees(
 /// Which choices a leaf ranks.
 #[derive(Clone, Debug, Default)]
 pub struct RankingPolicy {
-    /// The choices that may be taken at all; empty: all.
+    /// The choices that may be taken; empty: all.
     pub portfolio: Vec<ChoiceId>,
-    /// For `--ranking K`: so many choices are measured when the program runs; 0: one is taken.
+    /// For `--ranking K`: the number of choices that the program measures; 0: it takes the first.
     pub at_least: usize,
-    /// Choices that stand among these, whatever their scores.
+    /// Choices that are among these, whatever their scores.
     pub always: Vec<ChoiceId>,
 }
 
-/// Which choices belong into a ranking.
+impl RankingPolicy {
+    /// Moves the choices that must be included to the end of the first `at_least` places.
+    fn include(&self, ranking: &mut Vec<(ChoiceId, f64)>) {
+        let places = self.at_least.min(ranking.len());
+        let late: Vec<usize> =
+            (places..ranking.len()).filter(|&i| self.always.contains(&ranking[i].0)).collect();
+        for (n, &from) in late.iter().enumerate().take(places) {
+            shortlist::move_up(ranking, from, places - late.len().min(places) + n);
+        }
+    }
+}
+
+/// The choices that a ranking may hold.
 struct RankableChoices {
-    /// True for choices of the portfolio that training saw.
-    measured: Vec<bool>,
-    /// The fallback, where every input could run it: what is ranked behind it is never reached.
+    /// By choice: true where training measured it and the portfolio holds it.
+    rankable: Vec<bool>,
+    /// The choice that ends a ranking: the fallback, where every input can run it. A choice behind it
+    /// is never taken.
     last: Option<ChoiceId>,
-    policy: RankingPolicy,
 }
 
 impl RankableChoices {
     fn new(table: &Table, inputs: &[u32], fallback: ChoiceId, policy: &RankingPolicy, trees: usize) -> Self {
-        let mut measured = vec![false; table.choices.len()];
+        let mut rankable = vec![false; table.choices.len()];
         let mut always = true;
         for &input in inputs {
-            for cell in table.cells(input as usize) {
-                measured[cell.choice.index()] = true;
+            for cell in table.cells(input) {
+                rankable[cell.choice.index()] = true;
             }
-            always &= table.usable(input as usize, fallback).is_some();
+            always &= table.usable(input, fallback).is_some();
         }
         if !policy.portfolio.is_empty() {
             let kept = |id: usize| policy.portfolio.iter().any(|c| c.index() == id);
-            measured.iter_mut().enumerate().for_each(|(id, m)| *m &= kept(id));
+            rankable.iter_mut().enumerate().for_each(|(id, r)| *r &= kept(id));
         }
-        // Where several trees vote, a choice needs a score from each.
-        // Who measures the first K offered choices goes on behind the fallback.
+        // Trees that vote need a score for each choice; a program that measures the first K offered
+        // choices goes on behind the fallback.
         let last = (always && trees == 1 && policy.at_least == 0).then_some(fallback);
-        Self { measured, last, policy: policy.clone() }
+        Self { rankable, last }
     }
 
     fn ranking(&self, scores: &Scores, node: u32) -> Vec<(ChoiceId, f64)> {
         let mut ranking = scores.ranking(node);
-        ranking.retain(|(choice, _)| self.measured[choice.index()]);
+        ranking.retain(|(choice, _)| self.rankable[choice.index()]);
         if let Some(end) = ranking.iter().position(|(choice, _)| Some(*choice) == self.last) {
             ranking.truncate(end + 1);
         }
@@ -96,19 +107,7 @@ impl RankableChoices {
     }
 }
 
-impl RankableChoices {
-    /// Moves what must be included to the end of the first `at_least` places.
-    fn include(&self, ranking: &mut Vec<(ChoiceId, f64)>) {
-        let places = self.policy.at_least.min(ranking.len());
-        let late: Vec<usize> =
-            (places..ranking.len()).filter(|&i| self.policy.always.contains(&ranking[i].0)).collect();
-        for (n, &from) in late.iter().enumerate().take(places) {
-            shortlist::move_up(ranking, from, places - late.len().min(places) + n);
-        }
-    }
-}
-
-/// What training saw of one choice in a leaf.
+/// The evidence for one choice in a leaf.
 #[derive(Clone, Copy, Default)]
 struct ChoiceStatistics {
     wins: f64,
@@ -120,16 +119,16 @@ struct ChoiceStatistics {
 }
 
 fn leaf(table: &Table, members: &[u32], ranking: &[(ChoiceId, f64)], fallback: ChoiceId) -> Leaf {
-    let mut seen = vec![ChoiceStatistics::default(); table.choices.len()];
+    let mut statistics = vec![ChoiceStatistics::default(); table.choices.len()];
     for &input in members {
-        let cells = table.cells(input as usize);
+        let cells = table.cells(input);
         let winners = cells.iter().filter(|c| c.ties_winner).count() as f64;
-        let fallback = table.cell(input as usize, fallback).map_or(f64::NAN, |c| c.time);
+        let fallback = table.cell(input, fallback).map_or(f64::NAN, |c| c.time);
         for cell in cells {
-            let s = &mut seen[cell.choice.index()];
+            let s = &mut statistics[cell.choice.index()];
             s.measured += 1;
             s.worst = s.worst.max(cell.log_slowdown);
-            // An unknown or failed fallback says nothing about how much slower the choice may be.
+            // Against an unknown or failed fallback the choice may be slower by any factor.
             let over = cell.time / fallback;
             s.worst_over_fallback =
                 s.worst_over_fallback.max(if over.is_nan() { f64::INFINITY } else { over });
@@ -141,16 +140,16 @@ fn leaf(table: &Table, members: &[u32], ranking: &[(ChoiceId, f64)], fallback: C
         }
     }
     let ranked = |&(choice, score): &(ChoiceId, f64)| {
-        let s = &seen[choice.index()];
-        let if_seen = |x: f64| if s.measured > 0 { x } else { f64::INFINITY };
+        let s = &statistics[choice.index()];
+        let if_measured = |x: f64| if s.measured > 0 { x } else { f64::INFINITY };
         Ranked {
             choice,
             score,
             probability: if members.is_empty() { 0.0 } else { s.wins / members.len() as f64 },
             measured: s.measured,
             slowdown: if s.usable > 0 { (s.log_slowdown / s.usable as f64).exp() } else { f64::INFINITY },
-            worst: if_seen(s.worst.exp()),
-            worst_over_fallback: if_seen(s.worst_over_fallback),
+            worst: if_measured(s.worst.exp()),
+            worst_over_fallback: if_measured(s.worst_over_fallback),
             allowed: true,
         }
     };
@@ -162,18 +161,16 @@ fn leaf(table: &Table, members: &[u32], ranking: &[(ChoiceId, f64)], fallback: C
     }
 }
 
-/// What each logged feature ranges over on these inputs.
+/// The least and greatest value of each logged feature on these inputs.
 fn ranges(table: &Table, members: &[u32]) -> Vec<Option<(f64, f64)>> {
     let Some(&first) = members.first() else { return Vec::new() };
     let value = |input: u32, slot: usize| table.inputs[input as usize].values[slot].as_scalar().number();
     let range = |slot: usize| {
-        members.iter().filter_map(|&input| value(input, slot)).filter(|x| x.is_finite()).fold(
-            None,
-            |range, x| {
-                let (least, greatest) = range.unwrap_or((x, x));
-                Some((x.min(least), x.max(greatest)))
-            },
-        )
+        let values = members.iter().filter_map(|&input| value(input, slot)).filter(|x| x.is_finite());
+        values.fold(None, |range, x| {
+            let (least, greatest) = range.unwrap_or((x, x));
+            Some((x.min(least), x.max(greatest)))
+        })
     };
     (0..table.inputs[first as usize].values.len()).map(range).collect()
 }

@@ -1,5 +1,8 @@
-//! Trees during a training: splits ([`grown`]), how each node ranks the choices ([`scores`]), what
-//! a choice risks ([`price`]), and the leaves of the finished model ([`leaves`]).
+//! Trees, from their splits to the leaves of the model.
+//!
+//! A [`GrownTree`] has splits only. [`Scores`] rank the choices in each of its nodes and [`price`]
+//! weighs what a choice risks; [`FittedTrees`] hold both. [`leaves`] turns them into the trees of a
+//! model.
 
 pub mod fitted;
 pub mod grown;

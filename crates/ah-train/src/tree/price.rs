@@ -1,49 +1,56 @@
-//! What taking a leaf's choice risks, for each unit of time that it saves.
+//! The price of a leaf's choice: how much it risks for what it saves.
 //!
-//! The risk is the share of inputs on which the choice is slower than the fallback by more than
-//! the limit, drawn towards the parent's as the scores are ([`crate::tree::scores`]):
+//! The *risk* is the share of inputs on which the choice is slower than the fallback by more than the
+//! limit, shrunk towards the parent's like the scores ([`super::scores`]):
 //!
 //! `risk[node][c] = (slow inputs in node + kappa * risk[parent][c]) / (inputs in node + kappa)`
 //!
-//! Its price is `risk / (score[fallback] - score[c])`, and a promise allows choices up to some
-//! price. Declining costs what the choice would have saved, so of all ways to decline that leave
-//! the same share of slow inputs this one costs least (a Lagrange multiplier; Neyman and
-//! Pearson's lemma). A limit on the risk alone declines as readily where padding saves a third
-//! as where it saves a hundredth. Twenty random partitions of PyTorch's logs, promise of 1 %,
-//! slowdown: pad_mm A100 1.0101 with a limit on the risk, 1.0064 with one on the price and
-//! [`crate::promise::recipe`]'s penalty in learning; mm A100 1.0166 and 1.0124. The Student-t tail of
-//! `ln(t_choice / t_fallback)` in place of the counted share: pad_mm 1.0078, mm 1.0138 (both at
-//! a penalty of 0.2, where the counted share has 1.0069 and 1.0129).
+//! The *price* is `risk / (score[fallback] - score[c])`; a promise allows choices up to a price.
+//! Declining costs what the choice would have saved. So of all rules that leave the same share of slow
+//! inputs, a limit on the price costs least (a Lagrange multiplier; the lemma of Neyman and Pearson).
+//! A limit on the risk alone declines as readily where padding saves a third as where it saves a
+//! hundredth.
+//!
+//! Slowdown with a promise of 1 %, over twenty random partitions of PyTorch's logs (the penalty is
+//! that of `promise::recipe`):
+//!
+//! | | pad_mm A100 | mm A100 |
+//! | --- | --- | --- |
+//! | a limit on the risk | 1.0101 | 1.0166 |
+//! | a limit on the price, penalty 0.5 | 1.0064 | 1.0124 |
+//! | a limit on the price, penalty 0.2 | 1.0069 | 1.0129 |
+//! | that with the Student-t tail of `ln(t_choice / t_fallback)` as the risk | 1.0078 | 1.0138 |
 
 use ah_types::ChoiceId;
 
 use super::grown::GrownTree;
 use super::scores::Scores;
-use crate::data::Rows;
-use crate::data::Table;
+use crate::data::{Rows, Table};
 
-/// How many inputs' worth a node's share is drawn towards its parent's. Slow inputs are rare, so
-/// leaves alone say little: of 6, 10, 20 and 40 the last lost least on mm A100, and as little on pad_mm.
+/// The parent's risk weighs as much as this many inputs. Slow inputs are rare, so a leaf alone shows
+/// little: of 6, 10, 20 and 40 the last loses least on mm A100, and no more than others on pad_mm.
 const KAPPA: f64 = 40.0;
-/// With fewer inputs a choice counts as slow on all of them.
+/// A choice that was measured on fewer inputs has a risk of 1.
 const MIN_INPUTS: u32 = 3;
 
-/// A price, not negative, for each node and choice; nodes that are no leaves have one too.
+/// The price of each choice in each node, at least 0.
 #[derive(Clone, Debug, Default)]
 pub struct Prices {
     choices: usize,
     prices: Vec<f32>,
 }
 
-/// Inputs where a choice and the fallback were measured, and those of them where the choice is slow.
+/// Counts of inputs for one choice in one node.
 #[derive(Clone, Copy, Default)]
-struct Count {
+struct SlowCount {
+    /// Inputs where both the choice and the fallback have a time.
     inputs: u32,
+    /// Those where the choice is slower than the limit.
     slow: u32,
 }
 
 impl Prices {
-    /// The prices of all nodes from the rows that reach them.
+    /// The prices of all nodes, from the rows that reach them.
     #[must_use]
     pub fn new(
         tree: &GrownTree,
@@ -59,7 +66,7 @@ impl Prices {
         for (node, grown) in tree.nodes.iter().enumerate() {
             for choice in 0..choices {
                 let at = node * choices + choice;
-                let Count { inputs, slow } = counts[at];
+                let SlowCount { inputs, slow } = counts[at];
                 let (inputs, slow) = (f64::from(inputs), f64::from(slow));
                 risks[at] = if node == 0 {
                     slow / inputs.max(1.0)
@@ -68,7 +75,7 @@ impl Prices {
                 };
             }
         }
-        let price = |(at, (risk, count)): (usize, (&f64, &Count))| {
+        let price = |(at, (risk, count)): (usize, (&f64, &SlowCount))| {
             let scores = scores.node((at / choices) as u32);
             let saved = scores[fallback.index()] - scores[at % choices];
             if at % choices == fallback.index() {
@@ -83,20 +90,20 @@ impl Prices {
         Self { choices, prices: risks.iter().zip(&counts).enumerate().map(price).collect() }
     }
 
-    /// The price of a choice in a leaf; 0 before any was assessed.
+    /// The price of a choice in a leaf; 0 where none was computed.
     #[must_use]
     pub fn of(&self, leaf: u32, choice: ChoiceId) -> f64 {
         self.prices.get(leaf as usize * self.choices + choice.index()).map_or(0.0, |&r| f64::from(r))
     }
 }
 
-fn count(tree: &GrownTree, table: &Table, rows: &Rows<'_>, fallback: ChoiceId, limit: f64) -> Vec<Count> {
+fn count(tree: &GrownTree, table: &Table, rows: &Rows<'_>, fallback: ChoiceId, limit: f64) -> Vec<SlowCount> {
     let choices = table.choices.len();
-    let mut counts = vec![Count::default(); tree.nodes.len() * choices];
+    let mut counts = vec![SlowCount::default(); tree.nodes.len() * choices];
     for &input in rows.inputs {
-        let Some(base) = table.usable(input as usize, fallback) else { continue };
+        let Some(base) = table.usable(input, fallback) else { continue };
         let leaf = tree.leaf_of(rows.columns, input) as usize;
-        for cell in table.cells(input as usize).iter().filter(|c| c.time.is_finite()) {
+        for cell in table.cells(input).iter().filter(|c| c.time.is_finite()) {
             let count = &mut counts[leaf * choices + cell.choice.index()];
             count.inputs += 1;
             count.slow += u32::from(cell.is_slower(base, limit));

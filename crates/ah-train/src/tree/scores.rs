@@ -1,16 +1,15 @@
-//! How each node ranks the choices: the mean cost of each choice over the node's rows, drawn
-//! towards its parent's, and at the root towards the mean over the whole training part.
+//! How each node ranks the choices: by the mean cost of a choice over the node's rows, shrunk towards
+//! its parent's score; the root's is shrunk towards a prior.
 //!
-//! `score[node][c] = (sum of costs in node + kappa * score[parent][c]) / (count + kappa)` over
-//! the rows where c was measured.
+//! `score[node][c] = (sum of costs in node + kappa * score[parent][c]) / (count + kappa)`, over the
+//! rows where c was measured: the parent's score weighs as much as kappa inputs.
 
 use ah_types::ChoiceId;
 
 use super::grown::GrownTree;
-use crate::data::Rows;
-use crate::data::targets::{COST_ONE, Targets};
+use crate::data::{COST_ONE, Rows, Targets};
 
-/// A choice that was never measured is taken to cost this, as if seen on five inputs.
+/// The root's prior: each choice starts with this cost, as if measured on five inputs.
 pub(crate) const PRIOR_COST: f64 = 0.7;
 const PRIOR_COUNT: f64 = 5.0;
 
@@ -42,7 +41,7 @@ impl Scores {
             up.0 += down.0;
             up.1 += down.1;
         });
-        // What one input counts on average, so that kappa means inputs whatever the weights.
+        // The mean weight of an input: kappa counts inputs, whatever their weights.
         let unit = total as f64 / rows.inputs.len().max(1) as f64;
         let mut scores = vec![0.0; sums.len()];
         for node in 0..tree.nodes.len() {
@@ -67,8 +66,8 @@ impl Scores {
         &self.scores[node as usize * self.choices..][..self.choices]
     }
 
-    /// The cost of what a node picks for an input among its measured choices: the least score,
-    /// the first choice of equals.
+    /// The cost of the choice that a node picks for an input: of the measured choices the one with the
+    /// least score, of equals the first.
     #[must_use]
     pub fn cost(&self, node: u32, targets: &Targets, input: u32) -> u32 {
         let scores = self.node(node);

@@ -1,22 +1,22 @@
-//! Rankings of which several choices are measured when the program runs: the best of them counts.
+//! Rankings for programs that measure the first choices themselves (`--ranking K`): the best of them
+//! counts.
 //!
-//! The choices with the least mean costs are often variants of one another, good on the same inputs
-//! and bad on the same. So behind the first, each place goes to the choice that lowers the mean
-//! cost of the best so far the most (greedy, which is within 1 − 1/e of the best set: Nemhauser,
-//! Wolsey and Fisher, 1978, as the gain is submodular).
+//! The choices with the least mean costs are often variants of one another, good and bad on the same
+//! inputs. So behind the first, each place goes to the choice that most lowers the mean cost of the
+//! best so far. This greedy rule saves at least 1 − 1/e of what the best set saves, as the gain is
+//! submodular (Nemhauser, Wolsey and Fisher, 1978).
 
 use ah_types::ChoiceId;
 
 use super::scores::PRIOR_COST;
-use crate::data::COST_LIMIT;
-use crate::data::Table;
+use crate::data::{COST_LIMIT, Table};
 
-/// How many inputs' worth the mean over the parent's inputs counts in a leaf.
+/// In a leaf, the parent's inputs together weigh as much as this many inputs.
 const PARENT_INPUTS: f64 = 10.0;
 
-/// Moves choices forward in the ranking of a leaf, of which the first `places` are measured.
+/// Moves choices forward in the ranking of a leaf, so that the first `places` complement one another.
 ///
-/// `members` are the leaf's inputs, `parents` its parent's, from which a small leaf borrows.
+/// `members` are the leaf's inputs; a small leaf also learns from `parents`, those of its parent.
 pub(crate) fn spread(
     ranking: &mut Vec<(ChoiceId, f64)>,
     places: usize,
@@ -28,34 +28,34 @@ pub(crate) fn spread(
     let weighted = members.iter().map(|&i| (i, 1.0)).chain(parents.iter().map(|&i| (i, share)));
     let mut rows: Vec<(u32, f64, f64)> =
         weighted.map(|(i, w)| (i, w * table.inputs[i as usize].weight, PRIOR_COST)).collect();
-    // Offered choices differ by input, so that further places than `places` come into play.
+    // Offered choices differ by input, so later places matter too.
     let mut gains = vec![0.0; table.choices.len()];
     let mut place = 0;
     while place < ranking.len() {
         if place > 0 {
             gains.fill(0.0);
             for (input, weight, cost) in &rows {
-                for cell in table.cells(*input as usize) {
+                for cell in table.cells(*input) {
                     gains[cell.choice.index()] +=
                         weight * (cost - cell.log_slowdown.min(COST_LIMIT)).max(0.0);
                 }
             }
             let gain = |at: &usize| gains[ranking[*at].0.index()];
-            // The first of equals.
+            // Of equals the first.
             let best = (place..ranking.len()).rev().max_by(|a, b| gain(a).total_cmp(&gain(b)));
             let Some(best) = best.filter(|at| gain(at) > 0.0 || place < places) else { break };
             move_up(ranking, best, place);
         }
         let taken = ranking[place].0;
         for (input, _, cost) in &mut rows {
-            let cell = table.cell(*input as usize, taken);
+            let cell = table.cell(*input, taken);
             *cost = cell.map_or(*cost, |c| cost.min(c.log_slowdown.min(COST_LIMIT)));
         }
         place += 1;
     }
 }
 
-/// Moves one choice up. A ranking is sorted by score: what moves up takes the score of its new neighbour.
+/// Moves one choice up. It takes the score of its new neighbour, so that the ranking stays sorted.
 pub(crate) fn move_up(ranking: &mut Vec<(ChoiceId, f64)>, from: usize, to: usize) {
     let (choice, score) = ranking.remove(from);
     let score = ranking.get(to).map_or(score, |r| r.1.min(score));

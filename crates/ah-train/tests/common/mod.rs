@@ -1,4 +1,4 @@
-//! Small logs, written as PyTorch writes them.
+//! Small logs, as PyTorch writes them.
 #![allow(dead_code)]
 
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ pub const HEAD: &str = r#"{"name": "pad_mm", "shared_memory": 166912, "device_ca
 m,k,n,mat1_dtype,choice,feedback
 "#;
 
-/// A log of `inputs` inputs with three runs of `orig` and `pad` each; odd k is faster padded.
+/// A log of `inputs` inputs with three runs of `orig` and of `pad` each; padding is faster for odd k.
 pub fn log(inputs: usize) -> String {
     let mut text = HEAD.to_owned();
     for i in 0..inputs {
@@ -23,7 +23,7 @@ pub fn log(inputs: usize) -> String {
     text
 }
 
-/// A published log, where the folder is there.
+/// A published log, where its folder exists.
 pub fn published(name: &str) -> Option<PathBuf> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);
     let path = if path.exists() {
@@ -34,7 +34,7 @@ pub fn published(name: &str) -> Option<PathBuf> {
     };
     if !path.exists() {
         eprintln!(
-            "skipped: {name} is not under ../shared/data, so learning from PyTorch's log is not tested"
+            "skipped: {name} is not under ../shared/data, so learning from this log of PyTorch is not tested"
         );
         return None;
     }

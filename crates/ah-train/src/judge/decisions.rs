@@ -1,0 +1,44 @@
+//! The decisions of a model on a table. Only choices that were measured on an input are offered there.
+
+use ah_types::{ChoiceId, Decision, FeatureKind, Model};
+
+use crate::data::Table;
+
+/// The decision for one input.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JudgedInput {
+    /// The input.
+    pub input: u32,
+    /// The offered and allowed choices of the ranking, best first, as ids of the table; empty where
+    /// the model declines.
+    pub ranking: Vec<ChoiceId>,
+    /// True where a feature is outside the range of its leaf's training inputs.
+    pub outside: bool,
+}
+
+/// The decisions of `model` on these inputs of `table`. `slots` are the table's slots of the model's
+/// features; a feature that the table lacks is undefined.
+#[must_use]
+pub fn decide(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usize>]) -> Vec<JudgedInput> {
+    let to_table: Vec<Option<ChoiceId>> = model.choices.iter().map(|c| table.choice_id(c)).collect();
+    let judge = |&input: &u32| {
+        let offered = |choice: ChoiceId| to_table[choice.index()].filter(|&c| table.cell(input, c).is_some());
+        let values = &table.inputs[input as usize].values;
+        let value = |(slot, kind): (&Option<usize>, FeatureKind)| match (slot, kind) {
+            (Some(slot), _) => values[*slot].clone(),
+            (None, FeatureKind::Numerical) => f64::NAN.into(),
+            (None, FeatureKind::Categorical) => "".into(),
+        };
+        let kinds = model.features.base().features().iter().map(|f| f.kind);
+        let values: Vec<_> = slots.iter().zip(kinds).map(value).collect();
+        let mut ranking = Vec::new();
+        if let Decision::Choice(first) = model.decide(&values, |c| offered(c).is_some())
+            && let Ok(all) = model.ranking(&values)
+        {
+            let rest = all.iter().skip_while(|(r, _)| r.choice != first.choice);
+            ranking.extend(rest.filter(|(_, allowed)| *allowed).filter_map(|(r, _)| offered(r.choice)));
+        }
+        JudgedInput { input, ranking, outside: model.is_outside(&values) }
+    };
+    inputs.iter().map(judge).collect()
+}

@@ -1,0 +1,69 @@
+//! A training judged on its test part.
+
+use ah_types::{Model, Tree};
+
+use super::comparison::Comparison;
+use super::decisions;
+use super::metrics::Metrics;
+use crate::data::split::Partition;
+use crate::error::TrainError;
+use crate::model::model;
+use crate::params::SplitBy;
+use crate::promise::{Heuristic, Recipe};
+
+/// A heuristic that was learned from the training part, judged on the test part.
+pub struct TestReport {
+    /// The number of inputs in the training part.
+    pub train_inputs: usize,
+    /// The heuristic's leaves.
+    pub leaves: usize,
+    /// The heuristic's depth.
+    pub depth: usize,
+    /// What is held out together.
+    pub split: SplitBy,
+    /// The heuristic, declining where its promise or the policy wants it, beside always taking one
+    /// choice.
+    pub comparison: Comparison,
+    /// The same heuristic, always deciding.
+    pub always: Metrics,
+    /// Where whole dimensions are held out: the same parameters under the easier split by input,
+    /// always deciding.
+    pub by_input: Option<Metrics>,
+}
+
+impl TestReport {
+    /// Judges `heuristic`, which was learned by `recipe` from the training part.
+    ///
+    /// # Errors
+    /// Those of the learners.
+    pub fn new(recipe: &Recipe<'_>, heuristic: &Heuristic, parts: &Partition) -> Result<Self, TrainError> {
+        let (task, params, fallback) = (recipe.task, recipe.params, heuristic.fallback);
+        let slots: Vec<Option<usize>> = (0..task.features.base().len()).map(Some).collect();
+        let judge = |model: &Model, test: &[u32]| decisions::decide(model, &task.table, test, &slots);
+        let metrics = |model: &Model, test: &[u32]| {
+            Metrics::new(&task.table, &judge(model, test), fallback, params.max_slowdown)
+        };
+        let declining = model(recipe, heuristic, &parts.training)?;
+        let deciding = Model { trees: recipe.trees(heuristic, f64::INFINITY), ..declining.clone() };
+        let by_input = match params.test_split {
+            SplitBy::Input => None,
+            SplitBy::Dims => {
+                let parts = task.hold_out(SplitBy::Input, recipe.policy, params.seed)?;
+                let heuristic = recipe.learn_without_promise(&parts.training)?;
+                let trees = recipe.trees(&heuristic, f64::INFINITY);
+                Some(metrics(&Model { trees, ..declining.clone() }, &parts.held_out))
+            }
+        };
+        let single = task.table.best_single(&parts.training).unwrap_or(fallback);
+        let judged = judge(&declining, &parts.held_out);
+        Ok(Self {
+            train_inputs: parts.training.len(),
+            leaves: deciding.trees.iter().map(|t| t.leaves().count()).sum(),
+            depth: deciding.trees.iter().map(Tree::depth).max().unwrap_or(0),
+            split: params.test_split,
+            comparison: Comparison::new(&task.table, &judged, fallback, single, params.max_slowdown),
+            always: metrics(&deciding, &parts.held_out),
+            by_input,
+        })
+    }
+}

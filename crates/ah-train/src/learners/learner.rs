@@ -1,0 +1,29 @@
+//! The trait of all learners.
+
+use linfa::dataset::DatasetBase;
+use linfa::traits::Fit;
+
+use crate::data::{Rows, Targets};
+use crate::error::TrainError;
+use crate::tree::GrownTree;
+
+/// What a learner learns from: rows of features and their costs.
+pub type Dataset<'a> = DatasetBase<Rows<'a>, &'a Targets>;
+
+/// Grows trees. Every implementation of linfa's `Fit` for our data is one.
+pub trait Learner: Send + Sync {
+    /// The tree for these rows. The same rows give the same tree, whatever the threads.
+    ///
+    /// # Errors
+    /// [`TrainError::Linfa`] where linfa refuses.
+    fn grow(&self, dataset: &Dataset<'_>) -> Result<GrownTree, TrainError>;
+}
+
+impl<L> Learner for L
+where
+    L: for<'a> Fit<Rows<'a>, &'a Targets, TrainError, Object = GrownTree> + Send + Sync,
+{
+    fn grow(&self, dataset: &Dataset<'_>) -> Result<GrownTree, TrainError> {
+        self.fit(dataset)
+    }
+}

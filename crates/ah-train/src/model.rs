@@ -1,0 +1,48 @@
+//! The model of a learned heuristic.
+
+use ah_types::model::Provenance;
+use ah_types::tree::LeafUnsure;
+use ah_types::{Model, Node, Tree};
+
+use crate::error::TrainError;
+use crate::policy::Policy;
+use crate::promise::{Heuristic, Recipe, confidence};
+
+/// The model of a heuristic that was learned from `inputs`, without its record.
+///
+/// # Errors
+/// Those of the learners, where the policy wants a threshold on the confidence.
+pub fn model(recipe: &Recipe<'_>, heuristic: &Heuristic, inputs: &[u32]) -> Result<Model, TrainError> {
+    let (task, policy) = (recipe.task, recipe.policy);
+    let mut trees = recipe.trees(heuristic, heuristic.threshold);
+    decline_unsafe(&mut trees, policy);
+    if let Some(share) = policy.allowed_wrong_share() {
+        let least = confidence::threshold(recipe, heuristic.fallback, inputs, share)?;
+        confidence::decline(&mut trees, &recipe.configurations[0], least);
+    }
+    Ok(Model {
+        heuristic: recipe.params.heuristic_name.clone(),
+        optimization: task.optimization.name.clone(),
+        features: task.features.clone(),
+        categories: task.categories.clone(),
+        precondition: task.precondition.clone(),
+        device: task.metadata.device().cloned(),
+        shared_memory: task.metadata.shared_memory,
+        device_capa: task.metadata.device_capa,
+        choices: task.table.choices.clone(),
+        fallback: Some(heuristic.fallback),
+        trees,
+        promise: heuristic.promise.clone(),
+        provenance: Provenance::default(),
+    })
+}
+
+fn decline_unsafe(trees: &mut [Tree], policy: &dyn Policy) {
+    for node in trees.iter_mut().flat_map(|t| &mut t.nodes) {
+        if let Node::Leaf(leaf) = node
+            && policy.is_unsafe_leaf(leaf)
+        {
+            leaf.unsure = Some(LeafUnsure::Unsafe);
+        }
+    }
+}

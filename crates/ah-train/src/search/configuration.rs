@@ -1,0 +1,134 @@
+//! A learner with all its parameters.
+
+use linfa::dataset::DatasetBase;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::data::{Rows, Targets};
+use crate::error::TrainError;
+use crate::learners::{Learner, LinfaTrees, Preset, Soft};
+use crate::policy::Criterion;
+use crate::tree::{FittedTrees, GrownTree, Scores};
+
+/// A learner with all its parameters.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase", tag = "learner")]
+pub enum Configuration {
+    /// Our trees over soft targets.
+    Soft(Soft),
+    /// linfa-trees.
+    Linfa(LinfaTrees),
+}
+
+/// A classifier's leaves are shrunk towards their parents', which weigh as much as this many inputs.
+const CLASSIFIER_KAPPA: f64 = 1.0;
+
+impl Configuration {
+    /// The learner's name.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Soft(_) if self.is_regression() => "regression",
+            Self::Soft(_) => "soft",
+            Self::Linfa(l) => match l.criterion {
+                Criterion::Gini => "linfa (gini)",
+                Criterion::Entropy => "linfa (entropy)",
+            },
+        }
+    }
+
+    /// True where leaves predict costs instead of winners.
+    #[must_use]
+    pub fn is_regression(&self) -> bool {
+        matches!(self, Self::Soft(s) if s.temperatures.is_empty())
+    }
+
+    /// The greatest number of splits on a path.
+    #[must_use]
+    pub fn max_depth(&self) -> usize {
+        match self {
+            Self::Soft(s) => s.max_depth,
+            Self::Linfa(l) => l.max_depth,
+        }
+    }
+
+    fn min_samples_leaf(&self) -> usize {
+        match self {
+            Self::Soft(s) => s.min_samples_leaf,
+            Self::Linfa(l) => l.min_samples_leaf,
+        }
+    }
+
+    /// The same with another depth limit.
+    #[must_use]
+    pub fn with_depth(&self, depth: usize) -> Self {
+        let mut other = self.clone();
+        match &mut other {
+            Self::Soft(s) => s.max_depth = depth,
+            Self::Linfa(l) => l.max_depth = depth,
+        }
+        other
+    }
+
+    /// Grows a tree, which [`finish`](Self::finish) finishes.
+    ///
+    /// # Errors
+    /// Those of the learner.
+    pub fn grow(&self, rows: &Rows<'_>, targets: &Targets) -> Result<GrownTree, TrainError> {
+        let dataset = DatasetBase::new(*rows, targets);
+        match self {
+            Self::Soft(s) => Learner::grow(s, &dataset),
+            Self::Linfa(l) => Learner::grow(l, &dataset),
+        }
+    }
+
+    /// Cuts a tree back to the depth limit and polishes it. Returns it with its scores.
+    #[must_use]
+    pub fn finish(&self, grown: &GrownTree, rows: &Rows<'_>, targets: &Targets) -> (GrownTree, Scores) {
+        let tree = grown.truncated(self.max_depth());
+        match self {
+            Self::Soft(s) => {
+                let tree = s.polish(tree, rows, targets);
+                let scores = s.scores(&tree, rows, targets);
+                (tree, scores)
+            }
+            Self::Linfa(_) => {
+                let scores = Scores::new(&tree, rows, targets, CLASSIFIER_KAPPA);
+                (tree, scores)
+            }
+        }
+    }
+
+    /// Learns from these rows.
+    ///
+    /// # Errors
+    /// Those of the learner.
+    pub fn fit(&self, rows: &Rows<'_>, targets: &Targets) -> Result<(GrownTree, Scores), TrainError> {
+        let grown = self.grow(rows, targets)?;
+        Ok(self.finish(&grown, rows, targets))
+    }
+
+    /// The configurations of `trees` trees that vote: this one, then presets with other errors.
+    #[must_use]
+    pub fn committee(&self, trees: usize) -> Vec<Self> {
+        let others = Preset::COMMITTEE
+            .iter()
+            .cycle()
+            .skip(1)
+            .map(|&preset| Self::Soft(Soft::preset(preset, self.max_depth(), self.min_samples_leaf())));
+        std::iter::once(self.clone()).chain(others).take(trees).collect()
+    }
+}
+
+/// Learns one tree for each configuration.
+///
+/// # Errors
+/// Those of the learners.
+pub fn fit_all(
+    configurations: &[Configuration],
+    rows: &Rows<'_>,
+    targets: &Targets,
+) -> Result<FittedTrees, TrainError> {
+    let trees = configurations.par_iter().map(|c| c.fit(rows, targets)).collect::<Result<_, _>>()?;
+    Ok(FittedTrees::new(trees))
+}

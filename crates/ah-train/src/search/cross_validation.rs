@@ -1,0 +1,84 @@
+//! The cost of each configuration on held-out folds.
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::configuration::Configuration;
+use super::grid::Grid;
+use crate::data::split::Partition;
+use crate::data::{COST_ONE, Columns, Rows, Targets};
+use crate::error::TrainError;
+
+/// A configuration and its cost on held-out folds.
+#[derive(Clone, Debug, Serialize)]
+pub struct ScoredConfiguration {
+    /// The configuration.
+    pub configuration: Configuration,
+    /// The mean log slowdown.
+    pub cost: f64,
+    /// The standard error of the cost's difference from the first configuration's.
+    pub error: f64,
+}
+
+/// Learns every configuration of the grid from `targets` and prices it by `costs` on the folds.
+///
+/// One growth serves all depths: the tree is grown to the greatest depth and cut back.
+///
+/// # Errors
+/// Those of the learners.
+pub fn cross_validate(
+    grid: &Grid,
+    columns: &Columns,
+    folds: &[Partition],
+    targets: &Targets,
+    costs: &Targets,
+) -> Result<Vec<ScoredConfiguration>, TrainError> {
+    let tasks: Vec<(usize, usize)> =
+        (0..grid.growths.len()).flat_map(|g| (0..folds.len()).map(move |f| (g, f))).collect();
+    // By growth and fold: for each depth the cost of each held-out input.
+    let by_task = tasks
+        .into_par_iter()
+        .map(|(g, fold)| {
+            let Partition { training, held_out } = &folds[fold];
+            let rows = Rows { columns, inputs: training };
+            let grown = grid.growths[g].grow(&rows, targets)?;
+            let by_depth = |depth: &usize| {
+                let (tree, scores) = grid.growths[g].with_depth(*depth).finish(&grown, &rows, targets);
+                let cost = |&input: &u32| scores.cost(tree.leaf_of(columns, input), costs, input);
+                held_out.iter().map(cost).collect::<Vec<u32>>()
+            };
+            Ok(grid.depths.iter().map(by_depth).collect::<Vec<_>>())
+        })
+        .collect::<Result<Vec<_>, TrainError>>()?;
+    let of = |g: usize, depth: usize| {
+        let of_growth = &by_task[g * folds.len()..(g + 1) * folds.len()];
+        of_growth.iter().flat_map(move |f| f[depth].iter().map(|&c| f64::from(c) / COST_ONE))
+    };
+    let weights: Vec<f64> =
+        folds.iter().flat_map(|fold| &fold.held_out).map(|&i| f64::from(targets.weight(i))).collect();
+    let total: f64 = weights.iter().sum();
+    let deepest = grid.depths.len() - 1;
+    let score = |g: usize, depth: usize| {
+        let cost = of(g, depth).zip(&weights).map(|(c, w)| c * w).sum::<f64>() / total;
+        let first = of(0, deepest).zip(&weights).map(|(c, w)| c * w).sum::<f64>() / total;
+        let pairs = of(g, depth).zip(of(0, deepest)).zip(&weights);
+        let squares: f64 = pairs.map(|((a, b), w)| (w * (a - b - (cost - first))).powi(2)).sum();
+        ScoredConfiguration {
+            configuration: grid.growths[g].with_depth(grid.depths[depth]),
+            cost,
+            error: squares.sqrt() / total,
+        }
+    };
+    let configurations = (0..grid.growths.len()).flat_map(|g| (0..grid.depths.len()).map(move |d| (g, d)));
+    Ok(configurations.map(|(g, d)| score(g, d)).collect())
+}
+
+/// The first configuration at its greatest depth, unless another is better by 1.96 standard
+/// errors. The cheapest alone would follow the noise of the folds.
+#[must_use]
+pub fn best(scored: &[ScoredConfiguration]) -> Option<&ScoredConfiguration> {
+    // Against itself the first has no error.
+    let first = scored.iter().find(|s| s.error == 0.0)?;
+    let better = |s: &&ScoredConfiguration| s.cost + 1.96 * s.error < first.cost;
+    Some(scored.iter().filter(better).min_by(|a, b| a.cost.total_cmp(&b.cost)).unwrap_or(first))
+}

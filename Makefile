@@ -29,6 +29,8 @@ pipeline: setup ## Measure, learn, generate, compile and consult a heuristic for
 
 test: lint ## Formats, lints and tests everything; CI runs exactly this
 	cargo test --workspace --quiet
+	@if python3 -m pytest --version >/dev/null 2>&1; then python3 -m pytest -q python; \
+	else echo "SKIPPED: python/ is not tested, because pytest is missing (pip install pytest)"; fi
 
 lint: ## Formats and lints, warnings denied
 	cargo fmt --all --check

@@ -1,0 +1,47 @@
+"""Learned choices for Triton kernels, without the warm-up of autotuning.
+
+Put ``tune`` where ``triton.autotune`` stands::
+
+    @autoheuristic.tune(configs=CONFIGS, key=["M", "N", "K"], heuristic="matmul_h200.py")
+    @triton.jit
+    def matmul_kernel(...): ...
+
+The heuristic comes from measurements: ``python -m autoheuristic collect`` writes ``train.txt``, ``ah-train``
+learns from it, and its target ``python`` is the file. ``Log`` reads and writes such logs, so that ``ah-train`` can
+learn from any benchmark written in Python.
+
+Nothing but the standard library is imported here; Triton and PyTorch are imported where a kernel needs them.
+"""
+
+from .decorator import tune
+from .errors import (
+    AutoHeuristicError,
+    AutoHeuristicWarning,
+    ConfigError,
+    FeatureError,
+    HeuristicError,
+    LogError,
+    MeasureError,
+    MetadataError,
+)
+from .log import Log, LogWriter, Metadata, Row
+from .race import TimingPolicy
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AutoHeuristicError",
+    "AutoHeuristicWarning",
+    "ConfigError",
+    "FeatureError",
+    "HeuristicError",
+    "Log",
+    "LogError",
+    "LogWriter",
+    "MeasureError",
+    "Metadata",
+    "MetadataError",
+    "Row",
+    "TimingPolicy",
+    "tune",
+]

@@ -1,0 +1,87 @@
+"""Checks that each configuration computes what the first one does.
+
+The tensors among the arguments are copied; before each configuration the outputs get their old contents back, and
+after it they are compared with what the first configuration left. Outputs are the tensors that the user named, or
+those that the first configuration changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 5e-2}
+"""By type, as a share of the largest magnitude of the expected output. Configurations add in other orders: float32
+differs by about sqrt(k) * 6e-8, also in TF32, whose rounding of operands all share. Other floats get 0.25; integers
+must be equal."""
+
+
+class Outputs:
+    """The outputs of a kernel on one input."""
+
+    def __init__(self, arguments: Mapping[str, Any], named: Sequence[str] | None, tolerance: float | None):
+        """Copies the tensors among the arguments, or those of them that are ``named``."""
+        self._tolerance = tolerance
+        self._named = named is not None
+        tensors = {name: value for name, value in arguments.items() if _is_tensor(value)}
+        self._tensors = {name: tensors[name] for name in named} if named is not None else tensors
+        self._before = {name: tensor.clone() for name, tensor in self._tensors.items()}
+        self._expected: dict[str, Any] = {}
+
+    def restore(self) -> None:
+        """Gives the outputs their old contents back; before the first comparison there are none."""
+        for name in self._expected:
+            self._tensors[name].copy_(self._before[name])
+
+    def compare(self) -> str | None:
+        """Compares the outputs with those of the first call; returns what is wrong, or ``None``.
+
+        The first call decides which tensors are outputs, and drops the copies of the others.
+        """
+        if not self._expected:
+            changed = self._tensors if self._named else self._changed()
+            self._expected = {name: tensor.clone() for name, tensor in changed.items()}
+            self._before = {name: self._before[name] for name in self._expected}
+            return None
+        for name, expected in self._expected.items():
+            if wrong := _difference(self._tensors[name], expected, self._tolerance):
+                return f"wrong result: {name!r} {wrong}"
+        return None
+
+    def _changed(self) -> Mapping[str, Any]:
+        changed = {n: t for n, t in self._tensors.items() if not _same(t, self._before[n])}
+        # None, where the outputs held the result already.
+        return changed or self._tensors
+
+
+def _is_tensor(value: Any) -> bool:
+    return all(hasattr(value, name) for name in ("clone", "copy_", "dtype", "data_ptr"))
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two tensors are equal, where NaN equals itself: uninitialised memory may hold it."""
+    if not a.dtype.is_floating_point:
+        return bool(a.equal(b))
+    return bool(_wide(a).allclose(_wide(b), rtol=0.0, atol=0.0, equal_nan=True))
+
+
+def _wide(tensor: Any) -> Any:
+    """Returns floats of eight bits as float32, because PyTorch does not compute with them."""
+    return tensor.float() if tensor.element_size() < 2 else tensor
+
+
+def _difference(found: Any, expected: Any, tolerance: float | None) -> str | None:
+    if not expected.dtype.is_floating_point:
+        return None if found.equal(expected) else "differs from the first configuration's"
+    share = tolerance if tolerance is not None else TOLERANCES.get(str(expected.dtype).split(".")[-1], 0.25)
+    found, expected = _wide(found), _wide(expected)
+    if expected.numel() == 0:
+        return None
+    scale = float(expected.nan_to_num(0.0, 0.0, 0.0).abs().amax())
+    if found.allclose(expected, rtol=0.0, atol=share * scale, equal_nan=True):
+        return None
+    error = float((found - expected).abs().nan_to_num(float("inf")).amax())
+    return (
+        f"differs from the first configuration's by {error:.3g} (at most {share * scale:.3g} expected: "
+        f"{share:.2g} of the largest magnitude)"
+    )

@@ -1,0 +1,67 @@
+"""The device that kernels run on, as a log's metadata hold it."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from .errors import MeasureError
+
+
+def current() -> dict[str, Any]:
+    """Returns the identity of the current GPU.
+
+    Raises:
+        MeasureError: There is none.
+
+    """
+    try:
+        import torch
+
+        index = torch.cuda.current_device()
+    except (ImportError, RuntimeError, AssertionError) as error:
+        raise MeasureError(f"expected a GPU that PyTorch can use, found none ({error})") from error
+    return _identity(index)
+
+
+@functools.cache
+def _identity(index: int) -> dict[str, Any]:
+    import torch
+
+    properties = torch.cuda.get_device_properties(index)
+    triton = _triton_properties(index)
+    # ROCm builds name their version elsewhere; the driver's number is the CUDA version that it supports.
+    runtime = getattr(torch.version, "cuda", None) or getattr(torch.version, "hip", None) or "unknown"
+    return {
+        "kind": "cuda",
+        "name": properties.name,
+        "capability": [properties.major, properties.minor],
+        "multiprocessors": properties.multi_processor_count,
+        "shared_memory": triton.get("max_shared_mem", getattr(properties, "shared_memory_per_block_optin", 0)),
+        "l2": getattr(properties, "L2_cache_size", 0),
+        "memory": properties.total_memory,
+        "clock_khz": triton.get("sm_clock_rate", 0),
+        "memory_clock_khz": triton.get("mem_clock_rate", 0),
+        "driver": _driver(),
+        "runtime": f"torch {torch.__version__} triton {_triton_version()} cuda {runtime}",
+    }
+
+
+def _triton_properties(index: int) -> dict[str, int]:
+    from triton.runtime import driver
+
+    properties: dict[str, int] = driver.active.utils.get_device_properties(index)
+    return properties
+
+
+def _triton_version() -> str:
+    import triton
+
+    return str(triton.__version__)
+
+
+def _driver() -> str:
+    import torch
+
+    version = getattr(torch._C, "_cuda_getDriverVersion", lambda: 0)()
+    return f"{version // 1000}.{version % 1000 // 10}" if version else "unknown"

@@ -1,0 +1,61 @@
+"""What can go wrong. Each message says what, where, expected, found, and what to do.
+
+A tuned kernel raises these only with ``strict=True``; otherwise it warns once and runs its fallback.
+The command line maps them to the exit codes that all tools of the project share.
+"""
+
+from __future__ import annotations
+
+
+class AutoHeuristicError(Exception):
+    """The base of all errors of this package."""
+
+    exit_code = 1
+
+
+class LogError(AutoHeuristicError):
+    """A log is malformed, or a row does not fit it."""
+
+    exit_code = 3
+
+
+class MetadataError(LogError):
+    """Two logs, or a log and a run, do not belong together."""
+
+
+class HeuristicError(AutoHeuristicError):
+    """A heuristic file cannot be used: broken, for other configurations, or for another device."""
+
+    exit_code = 3
+
+
+class FeatureError(AutoHeuristicError):
+    """A call lacks an argument that the key or the heuristic needs."""
+
+    exit_code = 3
+
+
+class ConfigError(AutoHeuristicError):
+    """The configurations, the fallback or the arguments of ``tune`` make no sense together."""
+
+    exit_code = 2
+
+
+class MeasureError(AutoHeuristicError):
+    """No configuration could be measured."""
+
+    exit_code = 5
+
+
+class DeviceLostError(MeasureError):
+    """The device reported a fault; this process can measure no more."""
+
+
+class UsageError(AutoHeuristicError):
+    """The command line, or what it names, is wrong."""
+
+    exit_code = 2
+
+
+class AutoHeuristicWarning(UserWarning):
+    """A kernel runs its fallback, or a measurement was not recorded; the message says why."""

@@ -1,0 +1,102 @@
+"""Choosing by a heuristic: a pure function of the key, so that all ranks of a program choose alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Callable
+
+from .heuristic import Heuristic
+from .key import Feature, Key, KeyReader, feature
+
+
+class Fixed:
+    """Always the fallback: the heuristic is switched off, or cannot be used."""
+
+    def __init__(self, names: Sequence[str], fallback: int):
+        """Of these configurations, by name; ``fallback`` is an index."""
+        self.reader = KeyReader((), (), {})
+        self._count, self.fallback = len(names), fallback
+
+    def candidates(self, key: Key, offered: frozenset[str] | None) -> Iterator[int]:
+        """Returns the configurations to try, best first: the fallback, then the others."""
+        yield self.fallback
+        yield from (i for i in range(self._count) if i != self.fallback)
+
+    def prune(self, user: Callable[..., Any] | None) -> Callable[..., Any]:
+        """Returns an ``early_config_prune`` that leaves only the fallback."""
+        index = self.fallback
+
+        def only_the_fallback(configs: Any, named_args: Any, **kwargs: Any) -> Any:
+            return [configs[index]]
+
+        return only_the_fallback
+
+
+class Picker(Fixed):
+    """The heuristic's pick, then the next of its ranking, then the fallback."""
+
+    def __init__(
+        self,
+        heuristic: Heuristic,
+        names: Sequence[str],
+        fallback: int,
+        parameters: Sequence[str],
+        defaults: dict[str, Any],
+    ):
+        """For the configurations of these names.
+
+        Raises:
+            HeuristicError: The heuristic is for other configurations.
+            FeatureError: The heuristic needs a feature that the kernel does not have.
+
+        """
+        super().__init__(names, fallback)
+        heuristic.check_choices(names)
+        self._heuristic = heuristic
+        self._names = frozenset(names)
+        self._index = {name: i for i, name in enumerate(names)}
+        self._features: list[Feature] = [feature(name, parameters) for name in heuristic.features]
+        self.reader = KeyReader(self._features, parameters, defaults)
+        # Only a heuristic that knows other configurations too must be told which are offered.
+        self._offered = None if self._names >= set(heuristic.choices) else self._names
+
+    def candidates(self, key: Key, offered: frozenset[str] | None) -> Iterator[int]:
+        """Returns the configurations to try, best first, each once.
+
+        ``offered`` are the names that the caller's pruning left; ``None`` where it has none.
+        """
+        offered = self._offered if offered is None else offered & self._names
+        picked = self._heuristic.decide(*key, offered=offered).name
+        tried = set()
+        for name in self._in_order(key, picked):
+            index = self._index.get(name)
+            if index is not None and index not in tried and (offered is None or name in offered):
+                tried.add(index)
+                yield index
+        for index in super().candidates(key, offered):
+            if index not in tried:
+                yield index
+
+    def _in_order(self, key: Key, picked: str | None) -> Iterator[str]:
+        if picked is not None:
+            yield picked
+            yield from self._heuristic.ranked(key)
+
+    def prune(self, user: Callable[..., Any] | None) -> Callable[..., Any]:
+        """Returns an ``early_config_prune`` that leaves only the pick.
+
+        ``torch.compile`` traces it, so it is plain: no class, no dictionary of configurations.
+        """
+        features, decide, offered = self._features, self._heuristic.decide, self._offered
+        index, fallback = self._index, self.fallback
+
+        def only_the_pick(configs: Any, named_args: Any, **kwargs: Any) -> Any:
+            arguments = {**named_args, **kwargs}
+            values = [str(arguments[f.parameter].dtype) if f.is_dtype else arguments[f.parameter] for f in features]
+            picked = decide(*values, offered=offered).name
+            pick = configs[fallback if picked is None else index[picked]]
+            if user is not None and not any(config is pick for config in user(configs, named_args, **kwargs)):
+                pick = configs[fallback]
+            return [pick]
+
+        return only_the_pick

@@ -1,0 +1,392 @@
+"""A kernel under ``tune``.
+
+A call that was seen before is one look-up in a dictionary. The first call with a new key asks the heuristic, or
+measures, and remembers what ran.
+
+``Tuner`` is a ``triton.runtime.Autotuner``, so that whatever handles one (``torch.compile``,
+``torch.library.wrap_triton``, ``triton.heuristics``) handles it too. This is the only module that imports Triton
+when it is loaded.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Callable, NamedTuple
+
+import triton.runtime.errors
+from triton.compiler.errors import CompilationError
+from triton.runtime.autotuner import Autotuner
+
+from . import device
+from .choices import choice_name, choice_names
+from .clock import Launch
+from .environment import Environment
+from .errors import AutoHeuristicError, AutoHeuristicWarning, ConfigError, FeatureError, HeuristicError, MeasureError
+from .heuristic import Heuristic, Source
+from .key import Key
+from .measure import Outcome
+from .measuring import Measuring, Recorder
+from .picker import Fixed, Picker
+from .race import TimingPolicy
+
+CANNOT_LAUNCH = (
+    CompilationError,
+    *(getattr(triton.runtime.errors, n) for n in ("OutOfResources", "PTXASError") if hasattr(triton.runtime.errors, n)),
+)
+MOST_KEYS = 100_000
+"""Keys that are remembered; a server whose sizes never repeat begins anew then."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What ``tune`` takes beyond the arguments of ``triton.autotune``; it documents them."""
+
+    heuristic: Source | Sequence[Source] | None = None
+    fallback: str | Any | None = None
+    collect: bool | None = None
+    log: Path | None = None
+    name: str | None = None
+    strict: bool = False
+    policy: TimingPolicy = TimingPolicy()
+    outputs: Sequence[str] | None = None
+    tolerance: float | None = None
+    seed: int = 0
+
+
+class Call(NamedTuple):
+    """One call of the kernel."""
+
+    grid: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+def _not_yet(args: Any, kwargs: Any) -> Key:
+    raise KeyError
+
+
+class Tuner(Autotuner):  # type: ignore[misc]
+    """A tuned kernel; ``tune`` makes it."""
+
+    def __init__(self, fn: Any, configs: Sequence[Any], key: Sequence[str], options: Options, **arguments: Any):
+        """Wraps ``fn``; ``arguments`` are those of ``triton.autotune``.
+
+        Raises:
+            ConfigError: Two configurations have one name, or the fallback is none of them.
+
+        """
+        self._user_prune: Callable[..., Any] | None = None
+        self._mode: Fixed | Measuring | None = None
+        self._pruner: Callable[..., Any] | None = None
+        super().__init__(fn, fn.arg_names, list(configs), list(key), **arguments)
+        self.options = options
+        self.jit = _innermost(fn)
+        self.name: str = options.name or self.base_fn.__name__
+        self.names = choice_names(self.configs)
+        """The names of the configurations, in their order."""
+        self.user_do_bench: Any = self._do_bench
+        """Where the caller chose how to measure."""
+        self.example_call: Callable[..., Any] | None = None
+        self.best_config: Any = None
+        """What the last call launched."""
+        self._all_kwargs = [config.all_kwargs() for config in self.configs]
+        tuned = {name for kwargs in self._all_kwargs for name in kwargs}
+        self.constants = tuned | {self.jit.arg_names[i] for i in self.jit.constexprs}
+        """Parameters that are no run-time arguments."""
+        parameters = inspect.signature(self.base_fn).parameters.values()
+        self.defaults = {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}
+        self._fallback = self._index_of(options.fallback)
+        self._launch = self.fn.run
+        self._hot: dict[Key, tuple[dict[str, Any], Any]] = {}
+        self._fast: Callable[[Any, Any], Key] = _not_yet
+        self._warned: set[str] = set()
+
+    # Calls
+
+    def __getitem__(self, grid: Any) -> Callable[..., Any]:
+        """Returns the launcher for a grid, as ``triton.jit`` kernels do."""
+
+        def launch(*args: Any, **kwargs: Any) -> Any:
+            try:
+                chosen, self.best_config = self._hot[self._fast(args, kwargs)]
+            except Exception:  # Not seen yet, or laid out in another way: whatever is wrong shows again below.
+                chosen = None
+            if chosen is None:
+                return self._first(Call(grid, args, kwargs))
+            try:
+                return self._launch(*args, grid=grid, warmup=False, **kwargs, **chosen)
+            except Exception as error:
+                if not self.cannot_launch(error):
+                    raise
+                failed = error
+            return self._first(Call(grid, args, kwargs), failed)
+
+        return launch
+
+    def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
+        """Launches the kernel; with ``warmup`` it only compiles the pick."""
+        if warmup:
+            return self.warmup(*args, grid=grid, **kwargs)
+        return self[grid](*args, **kwargs)
+
+    def launch(self, call: Call, index: int, warmup: bool = False) -> Any:
+        """Launches one configuration, or only compiles it."""
+        config, chosen = self.configs[index], self._all_kwargs[index]
+        if config.pre_hook is not None and not warmup:
+            config.pre_hook({**self.named_args(call), **chosen})
+        return self._launch(*call.args, grid=call.grid, warmup=warmup, **call.kwargs, **chosen)
+
+    def _first(self, call: Call, failed: Exception | None = None) -> Any:
+        """Launches a call whose key is new, or whose remembered configuration ``failed`` to launch."""
+        try:
+            mode = self._ready()
+            key = mode.reader.read(call.args, call.kwargs)
+            known = self.cache.get(key)
+        except (AutoHeuristicError, TypeError) as error:
+            if isinstance(error, TypeError):
+                error = FeatureError(f"{self.name}: a value of the key cannot be compared ({error}); leave it out")
+            self._trouble(error)
+            return self.launch(call, self._fallback)
+        if known is not None and failed is None:
+            index = self.configs.index(known)
+            self.best_config = known
+            return self.launch(call, index)
+        candidates = self._candidates(mode, key, call)
+        for index in candidates:
+            if failed is not None and self.configs[index] is known:
+                continue
+            try:
+                result = self.launch(call, index)
+            except Exception as error:
+                if not self.cannot_launch(error):
+                    raise
+                failed = error
+                self._warn(f"{self.name}: {self.names[index]} cannot be launched ({error}); the next one runs", error)
+                continue
+            self._remember(mode, key, call, index)
+            return result
+        assert failed is not None
+        raise failed
+
+    def _remember(self, mode: Fixed | Measuring, key: Key, call: Call, index: int) -> None:
+        if len(self.cache) >= MOST_KEYS:
+            self.cache.clear()
+            self._hot.clear()
+        self.best_config = self.cache[key] = self.configs[index]
+        # A configuration with a hook of its own takes the slower way each time.
+        if self.best_config.pre_hook is None:
+            self._hot[key] = (self._all_kwargs[index], self.best_config)
+        if self._fast is _not_yet:
+            self._fast = mode.reader.fast(call.args, call.kwargs) or _not_yet
+
+    # Choosing
+
+    def _candidates(self, mode: Fixed | Measuring, key: Key, call: Call) -> Iterator[int]:
+        if isinstance(mode, Fixed):
+            yield from mode.candidates(key, self._offered(call))
+            return
+        try:
+            outcomes = mode.outcomes(self, key, call, self._kept(call))
+            if not any(math.isfinite(outcome.ms) for outcome in outcomes.values()):
+                reasons = "; ".join(f"{self.names[i]}: {outcome.reason}" for i, outcome in outcomes.items())
+                raise MeasureError(f"{self.name}: no configuration could be measured ({reasons[:500]})")
+        except (AutoHeuristicError, OSError) as error:
+            self._trouble(error)
+            yield self._fallback
+            return
+        self.configs_timings = {self.configs[i]: outcome.ms for i, outcome in outcomes.items()}
+        yield from sorted(outcomes, key=lambda i: outcomes[i].ms)
+
+    def _offered(self, call: Call) -> frozenset[str] | None:
+        """Returns the names that the user's pruning leaves; ``None`` without one."""
+        if self._user_prune is None:
+            return None
+        kept = self._user_prune(self.configs, dict(zip(self.arg_names, call.args)), **call.kwargs)
+        return frozenset(map(choice_name, kept))
+
+    def _kept(self, call: Call) -> list[int]:
+        """Returns the configurations that are measured: all, or what ``prune_configs_by`` leaves."""
+        self.nargs = dict(zip(self.arg_names, call.args))
+        try:
+            kept = self.prune_configs(call.kwargs)
+        finally:
+            self.nargs = {}
+        return [self.configs.index(config) for config in kept]
+
+    def _ready(self) -> Fixed | Measuring:
+        """Returns how this kernel chooses; decided at the first call, when the device is known."""
+        if self._mode is None:
+            environment = Environment.read()
+            collect = self.options.collect
+            if self.name in environment.collect if collect is None else collect:
+                path = environment.log_file(self.name, device.current()["name"], self.options.log)
+                recorder = Recorder(path, self.name, self.options.seed, self.options.policy)
+                self._mode = Measuring(self, environment, recorder)
+            elif self.options.heuristic is None:
+                self._mode = Measuring(self, environment, None)
+            else:
+                self._mode = self._picker(environment)
+            unknown = [name for name in self.keys if name not in self.arg_names]
+            if unknown and isinstance(self._mode, Measuring):
+                self._trouble(
+                    FeatureError(
+                        f"{self.name}: expected parameters of the kernel ({', '.join(self.arg_names)}) in key=, "
+                        f"found {', '.join(unknown)}; these are left out"
+                    )
+                )
+        return self._mode
+
+    def _picker(self, environment: Environment) -> Fixed:
+        fixed = Fixed(self.names, self._fallback)
+        if environment.use is not None and self.name not in environment.use:
+            return fixed
+        try:
+            heuristic = self._heuristic()
+            fallback = self._fallback
+            if self.options.fallback is None and heuristic.fallback in self.names:
+                fallback = self._fallback = self.names.index(heuristic.fallback)
+            return Picker(heuristic, self.names, fallback, self.arg_names, self.defaults)
+        except AutoHeuristicError as error:
+            self._trouble(error)
+            return fixed
+
+    def _heuristic(self) -> Heuristic:
+        """Loads the heuristic; of several, the first that is for this device."""
+        given: Any = self.options.heuristic
+        loaded = [Heuristic(source) for source in (given if isinstance(given, (list, tuple)) else [given])]
+        identity = device.current()
+        mismatches = []
+        for heuristic in loaded:
+            mismatch = heuristic.mismatch(identity)
+            if mismatch is None:
+                return heuristic
+            mismatches.append(f"{heuristic.shown}: {mismatch}")
+        raise HeuristicError(
+            f"{self.name}: no heuristic for this device ({'; '.join(mismatches)}); collect and learn on it"
+        )
+
+    @property
+    def early_config_prune(self) -> Callable[..., Any] | None:
+        """The pruning by which ``torch.compile`` and ``warmup`` see only the pick; else the user's."""
+        try:
+            mode = self._ready() if hasattr(self, "options") else None
+        except AutoHeuristicError as error:
+            self._trouble(error)
+            mode = None
+        if not isinstance(mode, Fixed):
+            return self._user_prune
+        # One object: guards of torch.compile compare it by identity.
+        if self._pruner is None:
+            self._pruner = mode.prune(self._user_prune)
+        return self._pruner
+
+    @early_config_prune.setter
+    def early_config_prune(self, prune: Callable[..., Any] | None) -> None:
+        self._user_prune = prune
+
+    # Measuring
+
+    def collect_into(self, log: Path, policy: TimingPolicy | None = None, seed: int = 0) -> Recorder:
+        """Switches to collecting mode and returns the recorder. Troubles are raised from then on."""
+        policy = policy or self.options.policy
+        self.options = dataclasses.replace(self.options, collect=True, log=log, policy=policy, seed=seed, strict=True)
+        self.reset()
+        mode = self._ready()
+        assert isinstance(mode, Measuring) and mode.recorder is not None
+        return mode.recorder
+
+    def reset(self) -> None:
+        """Forgets all picks; the next call reads heuristic and environment again."""
+        self._mode = self._pruner = None
+        self._fast = _not_yet
+        self._hot.clear()
+        self.cache.clear()
+
+    def example(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """Registers the function that calls the kernel on one input, for ``python -m autoheuristic collect``.
+
+        Its parameters are columns of the file of inputs::
+
+            @matmul_kernel.example
+            def example(M, N, K):
+                a = torch.randn(M, K, device="cuda", dtype=torch.float16)
+                ...
+                matmul_kernel[grid](a, b, c, M, N, K, ...)
+        """
+        self.example_call = call
+        return call
+
+    def prepared(self, call: Call, index: int) -> Launch:
+        """Returns the launch of one configuration, with the hooks around it."""
+        arguments = {**self.named_args(call), **self._all_kwargs[index]}
+        config = self.configs[index]
+
+        def before() -> None:
+            if config.pre_hook is not None:
+                config.pre_hook(arguments)
+            self.pre_hook(arguments)
+
+        def run() -> object:
+            return self._launch(*call.args, grid=call.grid, warmup=False, **call.kwargs, **self._all_kwargs[index])
+
+        return Launch(before, run, lambda exception: self.post_hook(arguments, exception=exception))
+
+    def bench(self, call: Call, index: int) -> Outcome:
+        """Measures one configuration with the caller's ``do_bench``."""
+        self.nargs = dict(zip(self.arg_names, call.args))
+        try:
+            found = self._bench(*call.args, grid=call.grid, warmup=False, config=self.configs[index], **call.kwargs)
+        finally:
+            self.nargs = {}
+        ms = float(found[0] if isinstance(found, (list, tuple)) else found)
+        if math.isfinite(ms) and ms > 0:
+            return Outcome([ms])
+        reason = "cannot be launched" if ms == math.inf else f"do_bench returned {ms} ms"
+        return Outcome(reason=reason, lasting=False)
+
+    def named_args(self, call: Call) -> dict[str, Any]:
+        """Returns the arguments of a call by name."""
+        return {**dict(zip(self.arg_names, call.args)), **call.kwargs}
+
+    @staticmethod
+    def cannot_launch(error: Exception) -> bool:
+        """Whether an exception says that a configuration does not compile or does not fit the device."""
+        # A failed pass of the compiler is a plain RuntimeError.
+        passes = isinstance(error, RuntimeError) and "PassManager::run failed" in str(error)
+        return passes or isinstance(error, CANNOT_LAUNCH)
+
+    # Troubles
+
+    def _trouble(self, error: Exception) -> None:
+        """Raises where the caller wants it strict; else warns that the fallback runs."""
+        self._warn(f"{error}. The fallback {self.names[self._fallback]} runs", error)
+
+    def _warn(self, message: str, error: Exception) -> None:
+        if self.options.strict:
+            raise error
+        if message not in self._warned:
+            self._warned.add(message)
+            warnings.warn(message, AutoHeuristicWarning, stacklevel=2)
+
+    def _index_of(self, fallback: Any) -> int:
+        if fallback is None:
+            return 0
+        name = fallback if isinstance(fallback, str) else choice_name(fallback)
+        if name not in self.names:
+            raise ConfigError(
+                f"{self.name}: expected one of the configurations as fallback, found {name}; "
+                f"they are {', '.join(self.names)}"
+            )
+        return self.names.index(name)
+
+
+def _innermost(fn: Any) -> Any:
+    """Returns the kernel inside ``triton.heuristics``."""
+    while not hasattr(fn, "constexprs") and hasattr(fn, "fn") and not inspect.isfunction(fn.fn):
+        fn = fn.fn
+    return fn

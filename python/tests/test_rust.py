@@ -1,0 +1,51 @@
+"""The Rust tools read what this package writes, and this package reads what they read."""
+
+import json
+import math
+import os
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from autoheuristic import Log
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def ah_train():
+    places = [os.environ.get("AH_TRAIN"), *(ROOT / "target" / p / "ah-train" for p in ("release", "debug"))]
+    found = next((str(p) for p in places if p and Path(p).exists()), shutil.which("ah-train"))
+    if found is None:
+        pytest.skip("no ah-train is built (cargo build -p ah-train): that it reads our logs is not tested")
+    return found
+
+
+def test_ah_train_learns_from_a_log_written_here(tmp_path):
+    binary = ah_train()
+    source = random.Random(1)
+    log = Log("python_log", ["n"], ["kind"])
+    for n in source.sample(range(1, 100_000), 300):
+        noise = [source.uniform(1.0, 1.01) for _ in range(2)]
+        fast, slow = ("small", "large") if n < 1000 else ("large", "small")
+        log.add({"n": n, "kind": 'a "b", c'}, {fast: noise, slow: [3 * ms for ms in noise], "fails": math.inf})
+    (tmp_path / "log.toml").write_text(
+        'name = "python_log"\nfallback = []\n[[feature]]\nname = "n"\nkind = "numerical"\n'
+        '[[feature]]\nname = "kind"\nkind = "categorical"\n'
+    )
+    paths = [tmp_path / "train.txt", tmp_path / "train.txt.gz"]
+    for path in paths:
+        log.write(path)
+        words = [binary, str(path), "--heuristic-name", "H", "--no-codegen", "--model", "model.json", "--threads", "1"]
+        words += ["--optimization", "log.toml"]
+        subprocess.run(words, cwd=tmp_path, check=True, capture_output=True, text=True)
+        model = json.loads((tmp_path / "model.json").read_text())
+        assert {"large", "small"} <= {*map(str, model["choices"])}, model["choices"]
+
+
+def test_logs_of_this_repository_are_read():
+    log = Log.read(ROOT / "data" / "softmax" / "h200.txt.gz")
+    assert log.name == "softmax" and len(log) > 1000
+    assert log.metadata.collection["device"]["name"] == "NVIDIA H200"

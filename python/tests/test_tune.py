@@ -1,0 +1,251 @@
+"""A kernel under ``tune`` with a heuristic."""
+
+import heuristics
+import pytest
+import triton
+from fake_device import FLOAT16, INT32, Tensor
+from fake_triton import Kernel, tensors
+from triton.runtime.errors import OutOfResources
+
+import autoheuristic
+from autoheuristic import AutoHeuristicWarning, ConfigError, FeatureError, HeuristicError
+
+CONFIGS = [triton.Config({"BLOCK": block}) for block in (16, 32, 64)]
+NAMES = [f"BLOCK={block}_num_warps=4_num_stages=3" for block in (16, 32, 64)]
+
+
+@pytest.fixture
+def kernel(device):
+    return Kernel(device, {16: 1.0, 32: 1.0, 64: 1.0})
+
+
+@pytest.fixture
+def file(tmp_path):
+    return heuristics.write(tmp_path / "h.py", NAMES)
+
+
+def tuned(kernel, configs=CONFIGS, **options):
+    return autoheuristic.tune(configs, ["n"], **options)(kernel)
+
+
+def call(tuner, n, **kwargs):
+    x, y = tensors()
+    tuner[(1,)](x, y, n, 5, **kwargs)
+    return x, y
+
+
+def test_the_pick_is_launched_at_once(kernel, file):
+    tuner = tuned(kernel, heuristic=file)
+    x, y = call(tuner, 100)
+    call(tuner, 101)
+    assert kernel.launched == [16, 64]
+    assert y.values == [2 * v for v in x.values]
+    assert tuner.best_config is CONFIGS[2]
+
+
+def test_a_known_key_does_not_ask_again(kernel, file):
+    tuner = tuned(kernel, heuristic=file)
+    call(tuner, 100)
+    tuner._mode = None  # Asking again would fail.
+    tuner._ready = None
+    call(tuner, 100)
+    assert kernel.launched == [16, 16]
+
+
+def test_arguments_may_come_by_name_in_later_calls(kernel, file):
+    tuner = tuned(kernel, heuristic=file)
+    call(tuner, 100)
+    x, y = tensors()
+    tuner[(1,)](x, y, m=5, n=101)
+    tuner[(1,)](y=y, x=x, m=5, n=100)
+    tuner.run(x, y, 101, 5, grid=(1,))
+    assert kernel.launched == [16, 64, 16, 64]
+
+
+def test_where_it_declines_the_fallback_runs(kernel, tmp_path, device):
+    heuristics.write(tmp_path / "h.py", NAMES, fallback=NAMES[1])
+    tuner = tuned(kernel, heuristic=tmp_path / "h.py")
+    call(tuner, 2000)
+    named = tuned(kernel, heuristic=tmp_path / "h.py", fallback=CONFIGS[2])
+    call(named, 2000)
+    heuristics.write(tmp_path / "none.py", NAMES)
+    first = tuned(kernel, heuristic=tmp_path / "none.py")
+    call(first, 2000)
+    assert kernel.launched == [32, 64, 16]
+
+
+def test_an_unknown_type_declines(kernel, file):
+    tuner = tuned(kernel, heuristic=file, fallback=NAMES[1])
+    tuner[(1,)](Tensor([1], INT32), Tensor([0], INT32), 100, 5)
+    tuner[(1,)](Tensor([1], FLOAT16), Tensor([0], FLOAT16), 100, 5)
+    assert kernel.launched == [32, 16]
+
+
+@pytest.mark.parametrize(
+    "fault", [OutOfResources(300000, 232448, "shared memory"), RuntimeError("PassManager::run failed")]
+)
+def test_a_pick_that_cannot_be_launched_gives_way_to_the_next(kernel, file, fault):
+    kernel.faults[16] = fault
+    tuner = tuned(kernel, heuristic=file)
+    with pytest.warns(AutoHeuristicWarning, match="BLOCK=16.*cannot be launched"):
+        call(tuner, 100)
+    call(tuner, 100)
+    assert kernel.launched == [32, 32]
+
+
+def test_a_pick_that_stops_launching_gives_way_too(kernel, file):
+    # Other alignments of the same sizes are compiled anew.
+    tuner = tuned(kernel, heuristic=file)
+    call(tuner, 100)
+    kernel.faults[16] = OutOfResources(300000, 232448, "shared memory")
+    call(tuner, 100)
+    call(tuner, 100)
+    assert kernel.launched == [16, 32, 32]
+
+
+def test_only_allowed_choices_follow_then_the_fallback(kernel, device, tmp_path):
+    heuristics.write(tmp_path / "h.py", NAMES, fallback=NAMES[2], allowed=1)
+    kernel.faults[16] = OutOfResources(300000, 232448, "shared memory")
+    tuner = tuned(kernel, heuristic=tmp_path / "h.py")
+    with pytest.warns(AutoHeuristicWarning):
+        call(tuner, 100)
+    assert kernel.launched == [64]
+
+
+def test_when_nothing_can_be_launched_the_last_error_is_raised(kernel, file):
+    kernel.faults.update(dict.fromkeys((16, 32, 64), OutOfResources(300000, 232448, "shared memory")))
+    tuner = tuned(kernel, heuristic=file)
+    with pytest.warns(AutoHeuristicWarning), pytest.raises(OutOfResources):
+        call(tuner, 100)
+
+
+def test_other_errors_are_the_callers(kernel, file):
+    kernel.faults[16] = ValueError("a mistake of the caller")
+    tuner = tuned(kernel, heuristic=file)
+    with pytest.raises(ValueError, match="mistake"):
+        call(tuner, 100)
+
+
+def test_a_user_s_pruning_is_kept(kernel, file):
+    def prune(configs, named_args, **kwargs):
+        return [c for c in configs if c.kwargs["BLOCK"] > 16]
+
+    tuner = tuned(kernel, heuristic=file, prune_configs_by={"early_config_prune": prune})
+    call(tuner, 100)
+    assert kernel.launched == [32]
+
+
+def test_hooks_of_a_configuration_run_before_each_launch(kernel, file):
+    seen = []
+    configs = [triton.Config({"BLOCK": 16}, pre_hook=lambda args: seen.append(args["BLOCK"])), *CONFIGS[1:]]
+    tuner = tuned(kernel, configs, heuristic=file)
+    call(tuner, 100)
+    call(tuner, 100)
+    assert seen == [16, 16] and kernel.launched == [16, 16]
+
+
+def test_new_configurations_that_the_heuristic_does_not_know_are_no_trouble(kernel, file):
+    tuner = tuned(kernel, [triton.Config({"BLOCK": 128}), *CONFIGS], heuristic=file)
+    call(tuner, 100)
+    assert kernel.launched == [16]
+
+
+def test_choices_without_a_configuration_are_passed_over(kernel, file):
+    tuner = tuned(kernel, CONFIGS[1:], heuristic=file)
+    call(tuner, 100)
+    assert kernel.launched == [32]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda p: p / "absent.py", "there is no such file"),
+        (lambda p: (p / "broken.py").write_text("1 +") and p / "broken.py", "does not run"),
+        (lambda p: (p / "other.py").write_text("x = 1") and p / "other.py", "without FEATURES"),
+        (lambda p: heuristics.write(p / "far.py", NAMES, device="NVIDIA H100"), "learned on the GPU 'NVIDIA H100'"),
+        (lambda p: heuristics.write(p / "foreign.py", ["BLOCK=1"]), "other configurations"),
+    ],
+)
+def test_a_heuristic_that_cannot_be_used_warns_and_the_fallback_runs(kernel, tmp_path, make, message):
+    path = make(tmp_path)
+    tuner = tuned(kernel, heuristic=path, fallback=NAMES[1])
+    with pytest.warns(AutoHeuristicWarning, match=message):
+        call(tuner, 100)
+    assert kernel.launched == [32]
+    with pytest.raises(HeuristicError, match=message):
+        call(tuned(kernel, heuristic=path, strict=True), 100)
+
+
+def test_of_several_heuristics_the_one_for_the_device_is_taken(kernel, file, tmp_path):
+    far = heuristics.write(tmp_path / "far.py", NAMES[::-1], device="NVIDIA H100")
+    call(tuned(kernel, heuristic=[far, file]), 100)
+    assert kernel.launched == [16]
+
+
+def test_a_missing_argument_runs_the_fallback_or_raises(device, file):
+    kernel = Kernel(device, {16: 1.0, 32: 1.0, 64: 1.0})
+    tuner = tuned(kernel, heuristic=file, fallback=NAMES[1])
+    x, y = tensors()
+    with pytest.warns(AutoHeuristicWarning, match="lacks the argument 'n'"):
+        tuner[(1,)](x, y)
+    assert kernel.launched == [32]
+    with pytest.raises(FeatureError, match="lacks the argument 'n'"):
+        tuned(kernel, heuristic=file, strict=True)[(1,)](x, y)
+
+
+def test_a_key_that_cannot_be_compared_runs_the_fallback(kernel, file):
+    with pytest.warns(AutoHeuristicWarning, match="cannot be compared"):
+        call(tuned(kernel, heuristic=file), [1])
+    assert kernel.launched == [16]
+
+
+def test_a_feature_that_the_kernel_lacks(kernel, file, device, tmp_path):
+    text = file.read_text().replace('"n", "x_dtype"', '"K", "x_dtype"')
+    (tmp_path / "k.py").write_text(text)
+    with pytest.warns(AutoHeuristicWarning, match="found 'K'"):
+        call(tuned(kernel, heuristic=tmp_path / "k.py"), 100)
+    assert kernel.launched == [16]
+
+
+def test_the_environment_switches_a_heuristic_off(kernel, file, monkeypatch):
+    monkeypatch.setenv("AUTOHEURISTIC_USE", "softmax,other")
+    call(tuned(kernel, heuristic=file), 101)
+    monkeypatch.setenv("AUTOHEURISTIC_USE", "softmax, double")
+    call(tuned(kernel, heuristic=file), 101)
+    assert kernel.launched == [16, 64]
+
+
+def test_configurations_of_one_name_are_refused(kernel):
+    with pytest.raises(ConfigError, match="same name BLOCK=16"):
+        tuned(kernel, [CONFIGS[0], triton.Config({"BLOCK": 16})])
+
+
+def test_an_unknown_fallback_is_refused(kernel):
+    with pytest.raises(ConfigError, match="found BLOCK=7"):
+        tuned(kernel, fallback="BLOCK=7")
+
+
+def test_warmup_compiles_only_the_pick(kernel, file):
+    tuner = tuned(kernel, heuristic=file)
+    x, y = tensors()
+    tuner.warmup(x, y, 101, 5, grid=(1,))
+    assert kernel.compiled == [64] and kernel.launched == []
+
+
+def test_pruning_leaves_the_pick_to_torch_compile(kernel, file):
+    tuner = tuned(kernel, heuristic=file, fallback=NAMES[1])
+    x, y = tensors()
+    prune = tuner.early_config_prune
+    assert prune(CONFIGS, {"x": x, "y": y, "n": 101}) == [CONFIGS[2]]
+    assert prune(CONFIGS, {"x": x, "y": y}, n=5000) == [CONFIGS[1]]
+    assert tuner.early_config_prune is prune, "guards compare it by identity"
+
+
+def test_the_memory_of_keys_is_bounded(kernel, file, monkeypatch):
+    import autoheuristic.tuner
+
+    monkeypatch.setattr(autoheuristic.tuner, "MOST_KEYS", 3)
+    tuner = tuned(kernel, heuristic=file)
+    for n in range(10):
+        call(tuner, n)
+    assert len(tuner.cache) <= 3 and len(tuner._hot) <= 3

@@ -32,10 +32,10 @@ def main(words: Sequence[str] | None = None) -> int:
     options = parser.parse_args(words)
     try:
         kernel = find_kernel(options.kernel)
-        assert kernel.example_call is not None
-        inputs = read_inputs(options.inputs, kernel.example_call)
+        assert kernel.arguments is not None
+        inputs = read_inputs(options.inputs, kernel.arguments)
         progress = Progress(len(inputs))
-        summary = collect(kernel, inputs, options.output, options.seed, options.max_seconds, progress)
+        summary = collect(kernel, inputs, options.output, options.seed, options.max_seconds, progress=progress)
     except AutoHeuristicError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from .errors import AutoHeuristicError, DeviceLostError, MeasureError, UsageError
 from .log import text
+from .race import TimingPolicy
 
 if TYPE_CHECKING:
     from .tuner import Tuner
@@ -57,15 +58,15 @@ def find_kernel(named: str) -> Tuner:
     except ImportError as error:
         raise UsageError(f"cannot import {module_name} ({error}); run in its folder, or set PYTHONPATH") from error
     kernel: Any = getattr(module, kernel_name, None)
-    if not hasattr(kernel, "example_call"):
+    if not hasattr(kernel, "launch_example"):
         raise UsageError(
             f"{module_name}: expected a kernel under autoheuristic.tune named {kernel_name!r}, "
             f"found {type(kernel).__name__}"
         )
-    if kernel.example_call is None:
+    if kernel.arguments is None:
         raise UsageError(
-            f"{named}: the kernel has no example; put @{kernel_name}.example over a function that makes "
-            "arguments from a row of the inputs and calls the kernel"
+            f"{named}: the kernel has no example; put @{kernel_name}.example over a function that makes the "
+            "arguments of a call from a row of the inputs"
         )
     found: Tuner = kernel
     return found
@@ -111,6 +112,7 @@ def collect(
     log: Path,
     seed: int = 0,
     max_seconds: float = float("inf"),
+    policy: TimingPolicy | None = None,
     progress: Callable[[Summary], None] | None = None,
 ) -> Summary:
     """Measures the kernel on the inputs and appends to the log. No input is begun after ``max_seconds``.
@@ -121,8 +123,7 @@ def collect(
         UsageError: The example failed.
 
     """
-    recorder = kernel.collect_into(log, seed=seed)
-    assert kernel.example_call is not None
+    recorder = kernel.collect_into(log, policy, seed)
     notes = Path(f"{log}.lost.jsonl")
     lost = set(notes.read_text(encoding="utf-8").splitlines()) if notes.exists() else set()
     summary, begin = Summary(), time.monotonic()
@@ -134,7 +135,7 @@ def collect(
             summary.passed_over += 1
         else:
             try:
-                kernel.example_call(**row)
+                kernel.launch_example(row)
             except DeviceLostError:
                 with open(notes, "a", encoding="utf-8") as file:
                     file.write(note + "\n")

@@ -14,7 +14,7 @@ import dataclasses
 import inspect
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Callable, NamedTuple
 
@@ -91,12 +91,13 @@ class Tuner(Autotuner):  # type: ignore[misc]
         """The names of the configurations, in their order."""
         self.user_do_bench: Any = self._do_bench
         """Where the caller chose how to measure."""
-        self.example_call: Callable[..., Any] | None = None
+        self.arguments: Callable[..., Any] | None = None
+        """What ``example`` registered."""
         self.best_config: Any = None
         """What the last call launched."""
         self._all_kwargs = [config.all_kwargs() for config in self.configs]
         tuned = {name for kwargs in self._all_kwargs for name in kwargs}
-        self.constants = tuned | {self.jit.arg_names[i] for i in self.jit.constexprs}
+        self.constants = tuned | {self.jit.arg_names[i] for i in getattr(self.jit, "constexprs", ())}
         """Parameters that are no run-time arguments."""
         parameters = inspect.signature(self.base_fn).parameters.values()
         self.defaults = {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}
@@ -300,6 +301,11 @@ class Tuner(Autotuner):  # type: ignore[misc]
         assert isinstance(mode, Measuring) and mode.recorder is not None
         return mode.recorder
 
+    def use(self, heuristic: Source | Sequence[Source] | None) -> None:
+        """Asks another heuristic from now on; with ``None`` the kernel measures."""
+        self.options = dataclasses.replace(self.options, heuristic=heuristic, collect=False)
+        self.reset()
+
     def reset(self) -> None:
         """Forgets all picks; the next call reads heuristic and environment again."""
         self._mode = self._pruner = None
@@ -307,19 +313,25 @@ class Tuner(Autotuner):  # type: ignore[misc]
         self._hot.clear()
         self.cache.clear()
 
-    def example(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """Registers the function that calls the kernel on one input, for ``python -m autoheuristic collect``.
+    def example(self, arguments: Callable[..., Any]) -> Callable[..., Any]:
+        """Registers the function that makes the arguments of one call, for ``python -m autoheuristic collect``.
 
-        Its parameters are columns of the file of inputs::
+        Its parameters are columns of the file of inputs; it returns ``(grid, args)`` or ``(grid, args, kwargs)``::
 
             @matmul_kernel.example
-            def example(M, N, K):
+            def arguments(M, N, K):
                 a = torch.randn(M, K, device="cuda", dtype=torch.float16)
                 ...
-                matmul_kernel[grid](a, b, c, M, N, K, ...)
+                return grid, (a, b, c, M, N, K)
         """
-        self.example_call = call
-        return call
+        self.arguments = arguments
+        return arguments
+
+    def launch_example(self, row: Mapping[str, Any]) -> Any:
+        """Launches the kernel on an input, with the arguments that the example makes."""
+        assert self.arguments is not None
+        grid, args, *kwargs = self.arguments(**row)
+        return self[grid](*args, **(kwargs[0] if kwargs else {}))
 
     def prepared(self, call: Call, index: int) -> Launch:
         """Returns the launch of one configuration, with the hooks around it."""
@@ -387,6 +399,6 @@ class Tuner(Autotuner):  # type: ignore[misc]
 
 def _innermost(fn: Any) -> Any:
     """Returns the kernel inside ``triton.heuristics``."""
-    while not hasattr(fn, "constexprs") and hasattr(fn, "fn") and not inspect.isfunction(fn.fn):
+    while not inspect.isfunction(fn.fn):
         fn = fn.fn
     return fn

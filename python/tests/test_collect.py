@@ -23,7 +23,7 @@ def kernel(device, monkeypatch):
     def example(n, kind="dense"):
         seen.append((n, kind))
         x, y = tensors()
-        tuner[(1,)](x, y, n, 5)
+        return (1,), (x, y, n), {"m": 5}
 
     module = type(sys)("fake_module")
     module.kernel, module.other, module.bare = tuner, 5, autoheuristic.tune([], ["n"])(fake)
@@ -120,6 +120,6 @@ def test_a_missing_file_of_inputs(kernel, tmp_path, capsys):
 
 def test_an_example_that_fails_is_named_with_its_input(kernel, tmp_path, capsys):
     (tmp_path / "bad.csv").write_text("n\nlarge\n")
-    sys.modules["fake_module"].kernel.example_call = lambda n: n + 1
+    sys.modules["fake_module"].kernel.arguments = lambda n: n + 1
     assert run(tmp_path, tmp_path / "bad.csv") == 2
     assert "the example failed on n=large (TypeError" in capsys.readouterr().err

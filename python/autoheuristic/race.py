@@ -47,7 +47,8 @@ class TimingPolicy:
 
     def to_json(self) -> dict[str, Any]:
         """Returns the policy as the metadata of a log hold it."""
-        return asdict(self)
+        # JSON has no infinity: null never stops early.
+        return {**asdict(self), "early_stop_ratio": _finite(self.early_stop_ratio)}
 
     def rows(self, samples: Sequence[float]) -> list[float]:
         """Returns the rows that samples, in the order in which they were taken, make in the log.
@@ -57,6 +58,10 @@ class TimingPolicy:
         groups = min(max(self.repetitions, 1), len(samples))
         cuts = [group * len(samples) // groups for group in range(groups + 1)]
         return [_mean_of_fastest(samples[a:b]) for a, b in zip(cuts, cuts[1:])]
+
+
+def _finite(x: float) -> float | None:
+    return x if math.isfinite(x) else None
 
 
 def _mean_of_fastest(samples: Sequence[float]) -> float:

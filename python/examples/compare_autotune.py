@@ -321,9 +321,9 @@ def main():
     parser.add_argument("--ah-train", default=shutil.which("ah-train") or "target/release/ah-train")
     parser.add_argument("--ah-codegen", default=shutil.which("ah-codegen") or "target/release/ah-codegen")
     parser.add_argument("--out", type=Path, default=Path(os.environ.get("OUT", "compare_autotune")))
-    parser.add_argument("--seconds", default="matmul=150,softmax=40,attention=60", help="of collecting, by kernel")
+    parser.add_argument("--seconds", default="matmul=140,softmax=30,attention=50", help="of collecting, by kernel")
     parser.add_argument("--fresh", type=int, default=150, help="inputs that are judged")
-    parser.add_argument("--tuned", type=int, default=8, help="of these, how many triton.autotune tunes too")
+    parser.add_argument("--tuned", type=int, default=5, help="of these, how many triton.autotune tunes too")
     parser.add_argument("--no-toml", action="store_true", help="learn without the derived features of the TOML files")
     parser.add_argument("--train", default=[], type=str.split, help="more words for ah-train, such as '--trees 3'")
     options = parser.parse_args()
@@ -353,7 +353,7 @@ def main():
             continue
         examples[name] = example
         section(f"{name}: collect", collect_inputs, example, float(seconds))
-        section(f"{name}: fresh", measure_fresh, example, options.fresh, 60.0)
+        section(f"{name}: fresh", measure_fresh, example, options.fresh, 45.0)
         section(f"{name}: learn", learn, example, options)
         section(f"{name}: judge", judge, example)
         section(f"{name}: autotune", autotune, example, options.tuned)

@@ -9,8 +9,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from fake_device import IDENTITY
 
-from autoheuristic import Log
+from autoheuristic import Log, TimingPolicy
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,7 +27,9 @@ def ah_train():
 def test_ah_train_learns_from_a_log_written_here(tmp_path):
     binary = ah_train()
     source = random.Random(1)
+    timing = TimingPolicy(early_stop_ratio=math.inf).to_json()
     log = Log("python_log", ["n"], ["kind"])
+    log.metadata.collection = {"format": 1, "device": IDENTITY, "timing": timing, "seed": 0, "tool": "test"}
     for n in source.sample(range(1, 100_000), 300):
         noise = [source.uniform(1.0, 1.01) for _ in range(2)]
         fast, slow = ("small", "large") if n < 1000 else ("large", "small")
@@ -43,6 +46,7 @@ def test_ah_train_learns_from_a_log_written_here(tmp_path):
         subprocess.run(words, cwd=tmp_path, check=True, capture_output=True, text=True)
         model = json.loads((tmp_path / "model.json").read_text())
         assert {"large", "small"} <= {*map(str, model["choices"])}, model["choices"]
+        assert "Fake GPU" in json.dumps(model), "the device is the guard"
 
 
 def test_logs_of_this_repository_are_read():

@@ -20,11 +20,48 @@ def test_the_pick_is_made_while_tracing(tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
     static, dynamic = done.stdout.split("dynamic 10")
     # Sizes up to 100 take the first configuration, above 1000 the heuristic declines: the fallback.
-    assert static.split() == (
-        "static 10 graph [16] static 20 graph [16] static 500 graph [64] static 400 graph [64] "
-        "static 5000 graph [32] static 30 graph [16]"
-    ).split()
+    assert static.split() == [
+        "static",
+        "10",
+        "graph",
+        "[16]",
+        "static",
+        "20",
+        "graph",
+        "[16]",
+        "static",
+        "500",
+        "graph",
+        "[64]",
+        "static",
+        "400",
+        "graph",
+        "[64]",
+        "static",
+        "5000",
+        "graph",
+        "[32]",
+        "static",
+        "30",
+        "graph",
+        "[16]",
+    ]
     # With symbolic sizes a graph holds for all sizes of a leaf.
-    assert dynamic.split() == (
-        "graph [16] dynamic 20 dynamic 500 graph [64] dynamic 400 dynamic 5000 graph [32] dynamic 30"
-    ).split()
+    assert dynamic.split() == [
+        "graph",
+        "[16]",
+        "dynamic",
+        "20",
+        "dynamic",
+        "500",
+        "graph",
+        "[64]",
+        "dynamic",
+        "400",
+        "dynamic",
+        "5000",
+        "graph",
+        "[32]",
+        "dynamic",
+        "30",
+    ]

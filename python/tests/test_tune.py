@@ -1,5 +1,7 @@
 """A kernel under ``tune`` with a heuristic."""
 
+import random
+
 import heuristics
 import pytest
 import triton
@@ -60,6 +62,19 @@ def test_arguments_may_come_by_name_in_later_calls(kernel, file):
     tuner[(1,)](y=y, x=x, m=5, n=100)
     tuner.run(x, y, 101, 5, grid=(1,))
     assert kernel.launched == [16, 64, 16, 64]
+
+
+def test_picks_do_not_depend_on_the_calls_before(kernel, file):
+    # So that all ranks of a program pick alike, whatever each has seen.
+    sizes = [1, 50, 100, 101, 999, 1000, 1001, 5000]
+    picks = []
+    for seed in range(4):
+        tuner, seen = tuned(kernel, heuristic=file), {}
+        for n in random.Random(seed).choices(sizes, k=60):
+            call(tuner, n)
+            seen.setdefault(n, set()).add(tuner.best_config.kwargs["BLOCK"])
+        picks.append(seen)
+    assert all(seen[n] == picks[0].get(n, seen[n]) and len(seen[n]) == 1 for seen in picks for n in seen)
 
 
 def test_where_it_declines_the_fallback_runs(kernel, tmp_path, device):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 LEAST_SAMPLES = 6
@@ -35,13 +35,15 @@ class TimingPolicy:
     """Sampling stops when the 95 % interval of the median is at most this share of it to each side."""
     budget_ms: float = 30.0
     """Milliseconds that all samples of one configuration on one input may take."""
-    min_sample_ms: float = 0.0
+    min_sample_ms: float = field(default=0.0, init=False)
+    """Here a sample is always one run, because it is cold."""
     cold: bool = True
     """Caches are emptied before each sample."""
     early_stop_ratio: float = 2.0
     """A configuration is out of the running when its fastest sample takes more than this many times the slowest
     sample of the best one."""
-    burst: int = 1
+    burst: int = field(default=1, init=False)
+    """Here a turn is always one sample."""
     repetitions: int = 3
     """Rows of each configuration in the log."""
 

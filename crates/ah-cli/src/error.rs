@@ -9,12 +9,12 @@ use ah_types::{ModelError, OptimizationError};
 use crate::{exit, stderr};
 
 /// An error that ends a command line.
-pub trait Failure: Error {
+pub trait FatalError: Error {
     /// The [exit code](exit) of a tool that ends with this error.
     fn exit_code(&self) -> u8;
 }
 
-impl Failure for LogError {
+impl FatalError for LogError {
     fn exit_code(&self) -> u8 {
         match self {
             Self::Io { .. } => exit::IO,
@@ -24,7 +24,7 @@ impl Failure for LogError {
     }
 }
 
-impl Failure for ModelError {
+impl FatalError for ModelError {
     fn exit_code(&self) -> u8 {
         match self {
             Self::Io { .. } => exit::IO,
@@ -33,7 +33,7 @@ impl Failure for ModelError {
     }
 }
 
-impl Failure for OptimizationError {
+impl FatalError for OptimizationError {
     fn exit_code(&self) -> u8 {
         match self {
             Self::Io { .. } => exit::IO,
@@ -44,7 +44,7 @@ impl Failure for OptimizationError {
 
 /// Ends a command line: returns its exit code, or prints its error with all causes on standard error.
 #[must_use]
-pub fn finish<E: Failure>(result: Result<u8, E>) -> ExitCode {
+pub fn finish<E: FatalError>(result: Result<u8, E>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(error) => {

@@ -13,5 +13,5 @@ mod error;
 pub mod exit;
 mod output;
 
-pub use error::{Failure, finish};
-pub use output::{OutputError, stderr, stdout};
+pub use error::{FatalError, finish};
+pub use output::{OutputError, printable, stderr, stdout};

@@ -1,8 +1,9 @@
 //! The two output streams: standard output is data, standard error is messages.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
-use crate::{Failure, exit};
+use crate::{FatalError, exit};
 
 /// Standard output cannot be written.
 #[derive(Debug)]
@@ -16,26 +17,45 @@ impl std::fmt::Display for OutputError {
 
 impl std::error::Error for OutputError {}
 
-impl Failure for OutputError {
+impl FatalError for OutputError {
     fn exit_code(&self) -> u8 {
         exit::IO
     }
 }
 
-/// Writes `text` to standard output. A closed pipe (`| head`) is no error.
+/// Writes `text`, made [printable](printable()), to standard output. A closed pipe (`| head`) is no error.
 ///
 /// # Errors
 /// [`OutputError`] where it cannot be written, for example on a full disk.
 pub fn stdout(text: &str) -> Result<(), OutputError> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(printable(text).as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(OutputError(e)),
         _ => Ok(()),
     }
 }
 
-/// Writes `text` to standard error. Where that is closed or full, the message is lost and the work
-/// goes on: `eprintln!` would panic.
+/// Writes `text`, made [printable](printable()), to standard error. Where that is closed or full, the message is
+/// lost and the work goes on: `eprintln!` would panic.
 pub fn stderr(text: &str) {
-    let _ = io::stderr().lock().write_all(text.as_bytes());
+    let _ = io::stderr().lock().write_all(printable(text).as_bytes());
+}
+
+/// The text with control characters escaped, except line ends and tabs: names come from files, and one
+/// with an escape sequence could rewrite the terminal.
+///
+/// ```
+/// assert_eq!(ah_cli::printable("a\u{1b}[2Jb\n"), "a\\u{1b}[2Jb\n");
+/// ```
+#[must_use]
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let harmful = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if !text.contains(harmful) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if harmful(c) { escaped.extend(c.escape_default()) } else { escaped.push(c) }
+    }
+    Cow::Owned(escaped)
 }

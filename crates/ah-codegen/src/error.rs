@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ah_cli::{Failure, exit};
+use ah_cli::{FatalError, exit};
 use ah_types::ModelError;
 
 /// Generating failed; nothing was replaced.
@@ -42,7 +42,7 @@ pub enum CodegenError {
     },
 }
 
-impl Failure for CodegenError {
+impl FatalError for CodegenError {
     fn exit_code(&self) -> u8 {
         match self {
             Self::Model(e) => e.exit_code(),

@@ -4,7 +4,7 @@ mod cli;
 
 use std::process::ExitCode;
 
-use ah_cli::{Failure, exit, stderr, stdout};
+use ah_cli::{FatalError, exit, stderr, stdout};
 use ah_codegen::{CodegenError, Report, Request, WriteMode, generate};
 use ah_types::Model;
 use clap::Parser;

@@ -133,7 +133,7 @@ fn a_full_disk_costs_nothing() {
     let model = models::model(&mut rng, "Narrow", 4, 40);
     let large = models::with_leaves(&mut rng, model, 5000);
     let error = write(&large, &disk).unwrap_err();
-    assert_eq!(ah_cli::Failure::exit_code(&error), ah_cli::exit::IO);
+    assert_eq!(ah_cli::FatalError::exit_code(&error), ah_cli::exit::IO);
     let text = error.to_string();
     assert!(text.contains("cannot write") && text.contains("space"), "{text}");
     assert_eq!(fs::read(disk.join("narrow/src/leaves.rs")).unwrap(), before);

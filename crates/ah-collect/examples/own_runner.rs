@@ -130,10 +130,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut runners = [SortRunner::new()?.boxed()];
     let options = Options {
         max_time: Some(Duration::from_secs_f64(seconds)),
-        progress: true,
         ..Options::new(output, TimingPolicy::default())
     };
-    let summary = collect(&mut runners, &options, &AtomicBool::new(false))?;
+    let summary = collect(&mut runners, &options, &AtomicBool::new(false), &mut ())?;
     println!("{summary}");
     Ok(())
 }

@@ -1,10 +1,10 @@
-//! Which optimization is measured where.
+//! The shipped kernels by optimization and backend.
 
 use std::fmt;
 
 use ah_types::{Optimization, OptimizationError};
 
-use crate::collect::CollectError;
+use crate::error::CollectError;
 use ah_kernels::{cpu, cuda};
 use ah_measure::Runner;
 
@@ -22,7 +22,7 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// CUDA where a GPU is there and works, else the processor, and why.
+    /// CUDA if a GPU works here; else the processor, with the reason.
     #[must_use]
     pub fn auto() -> (Self, Option<String>) {
         match cuda::count() {
@@ -49,11 +49,11 @@ impl fmt::Display for Backend {
     }
 }
 
-/// A runner in this process.
+/// Opens a runner in this process.
 ///
 /// # Errors
-/// [`CollectError::Device`] where the device is not there, [`CollectError::Usage`] where nothing
-/// measures this optimization on it.
+/// [`CollectError::Device`] where the device is missing, [`CollectError::Usage`] where nothing measures this
+/// optimization on it.
 pub fn open(
     optimization: Optimization,
     backend: Backend,

@@ -1,57 +1,55 @@
-//! How good a heuristic's choices are: every choice is measured on inputs that it never saw, and
-//! what it chose is compared with the winner (the oracle) and with the fallback.
+//! Judges a heuristic on inputs that it never saw: every choice is measured there, and the heuristic's
+//! choice is compared with the winner (the oracle) and with the fallback.
 
 use std::collections::HashSet;
-use std::fmt;
 
 use ah_types::timing::TimingPolicy;
 use ah_types::{Context, Decision, Model, Outcome};
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-use crate::collect::CollectError;
-use crate::plan::{Plan, Shard};
+use crate::error::CollectError;
+use crate::plan::{InputQueue, Shard};
 use ah_measure::sampling::Rng;
 use ah_measure::{Failure, Measurement, Runner, measure};
 
-/// One input, judged. Times are medians in milliseconds.
+/// One judged input. Times are medians in milliseconds.
 #[derive(Clone, Debug)]
-pub struct Judged {
+pub struct JudgedInput {
     /// The input in a few words.
     pub label: String,
     /// The input.
     pub context: Context,
-    /// What the heuristic chose; `None` where it was unsure.
+    /// The heuristic's choice; `None` where it was unsure.
     pub chosen: Option<String>,
     /// The fastest choice.
     pub winner: String,
     /// Its time.
     pub winner_ms: f64,
-    /// The time of what runs: the heuristic's choice, or the fallback where it was unsure or its
-    /// choice failed.
+    /// The time of the choice that runs: the heuristic's, or the fallback where the heuristic was unsure or
+    /// its choice failed.
     pub ms: f64,
     /// The time of the fallback.
     pub fallback_ms: f64,
 }
 
-impl Judged {
-    /// The time of what runs over the winner's, at least 1.
+impl JudgedInput {
+    /// `ms` over the winner's time, at least 1.
     #[must_use]
     pub fn slowdown(&self) -> f64 {
         self.ms / self.winner_ms
     }
 
-    /// The fallback's time over the time of what runs.
+    /// The fallback's time over `ms`.
     #[must_use]
     pub fn speedup(&self) -> f64 {
         self.fallback_ms / self.ms
     }
 }
 
-/// What [`judge`] found. Its `Display` is the table.
+/// The result of [`judge`].
 #[derive(Clone, Debug)]
 pub struct Judgement {
     /// The inputs, in order.
-    pub inputs: Vec<Judged>,
+    pub inputs: Vec<JudgedInput>,
     /// The choice that runs without a heuristic.
     pub fallback: String,
     /// Inputs that could not be judged, each with its reason.
@@ -62,16 +60,16 @@ impl Judgement {
     /// The geometric mean of the slowdowns against the oracle.
     #[must_use]
     pub fn slowdown(&self) -> f64 {
-        geometric_mean(self.inputs.iter().map(Judged::slowdown))
+        geometric_mean(self.inputs.iter().map(JudgedInput::slowdown))
     }
 
     /// The geometric mean of the speedups over the fallback.
     #[must_use]
     pub fn speedup(&self) -> f64 {
-        geometric_mean(self.inputs.iter().map(Judged::speedup))
+        geometric_mean(self.inputs.iter().map(JudgedInput::speedup))
     }
 
-    /// The geometric mean of what always taking the fallback costs against the oracle.
+    /// The geometric mean of the fallback's slowdowns against the oracle.
     #[must_use]
     pub fn fallback_slowdown(&self) -> f64 {
         geometric_mean(self.inputs.iter().map(|i| i.fallback_ms / i.winner_ms))
@@ -87,19 +85,19 @@ impl Judgement {
     }
 }
 
-/// Measures every choice on each of `contexts` and compares what `decide` chooses among the
-/// offered ones (`None`: unsure, the fallback runs) with the winner and with `fallback`.
-/// `each` is called with every input that was judged.
+/// Measures every choice on each of `inputs` and compares the heuristic's choice with the winner and with
+/// `fallback`. `decide` is the heuristic: it gets a context and the offered choices, and returns one, or
+/// `None` where it is unsure and the fallback runs. Calls `each` with every judged input.
 ///
 /// # Errors
 /// The device is lost, or nothing could be judged.
 pub fn judge(
     runner: &mut dyn Runner,
-    contexts: impl IntoIterator<Item = (Context, Rng)>,
+    inputs: impl IntoIterator<Item = (Context, Rng)>,
     policy: &TimingPolicy,
     fallback: &str,
     mut decide: impl FnMut(&Context, &[&str]) -> Option<String>,
-    mut each: impl FnMut(&Judged),
+    mut each: impl FnMut(&JudgedInput),
 ) -> Result<Judgement, CollectError> {
     let choices = runner.subject().choices.clone();
     if !choices.iter().any(|c| c == fallback) {
@@ -109,7 +107,7 @@ pub fn judge(
         )));
     }
     let mut judgement = Judgement { inputs: Vec::new(), fallback: fallback.to_owned(), left_out: Vec::new() };
-    for (context, rng) in contexts {
+    for (context, rng) in inputs {
         let label = runner.label(&context);
         let measured = measure(runner, &context, rng, policy).map_err(|failure| failure.to_string());
         if let Ok(Measurement { lost: Some(reason), .. }) = &measured {
@@ -140,7 +138,7 @@ fn one(
     measurement: &Measurement,
     fallback: &str,
     decide: &mut impl FnMut(&Context, &[&str]) -> Option<String>,
-) -> Result<Judged, String> {
+) -> Result<JudgedInput, String> {
     let time = |name: &str| {
         let position = choices.iter().position(|c| c == name)?;
         measurement.outcomes[position].median().filter(|ms| ms.is_finite())
@@ -157,23 +155,23 @@ fn one(
     let chosen = decide(&context, &offered);
     let ms = chosen.as_deref().and_then(time).unwrap_or(fallback_ms);
     let winner = choices[winner.index()].clone();
-    Ok(Judged { label, context, chosen, winner, winner_ms, ms, fallback_ms })
+    Ok(JudgedInput { label, context, chosen, winner, winner_ms, ms, fallback_ms })
 }
 
-/// `count` contexts of the sequence that `seed` names, with the generators of their data: fresh ones,
-/// where the log was collected with another seed.
+/// The first `count` inputs of the sequence of `seed`. They are fresh if the log was collected with
+/// another seed.
 ///
 /// # Errors
-/// The optimization's features are malformed.
+/// The optimization's features are malformed, or the runner cannot draw.
 pub fn fresh(runner: &dyn Runner, seed: u64, count: usize) -> Result<Vec<(Context, Rng)>, CollectError> {
     let schema = runner.subject().optimization.schema()?;
-    let mut plan = Plan::new(None, seed, Shard::default(), HashSet::new(), schema);
-    let next = || plan.next(runner).map(|p| p.map(|p| (p.context, p.rng))).transpose();
+    let mut queue = InputQueue::new(None, seed, Shard::default(), HashSet::new(), schema);
+    let next = || queue.next(runner).map(|p| p.map(|p| (p.context, p.rng))).transpose();
     let drawn: Result<_, Failure> = std::iter::from_fn(next).take(count).collect();
     drawn.map_err(|failure| CollectError::Device(failure.to_string()))
 }
 
-/// A model as the decider of [`judge`].
+/// A model as the `decide` of [`judge`].
 pub fn model(model: &Model) -> impl FnMut(&Context, &[&str]) -> Option<String> {
     |context, offered| {
         let values = model.values(context);
@@ -181,52 +179,6 @@ pub fn model(model: &Model) -> impl FnMut(&Context, &[&str]) -> Option<String> {
             Decision::Choice(ranked) => Some(model.choice_name(ranked.choice).to_owned()),
             Decision::Unsure(_) => None,
         }
-    }
-}
-
-impl fmt::Display for Judgement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut table = Table::new();
-        table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-        table.set_header(["input", "choice", "winner", "time ms", "slowdown", "speedup"]);
-        for input in &self.inputs {
-            table.add_row([
-                input.label.clone(),
-                input.chosen.clone().unwrap_or_else(|| format!("unsure: {}", self.fallback)),
-                input.winner.clone(),
-                format!("{:.4}", input.ms),
-                format!("{:.3}", input.slowdown()),
-                format!("{:.3}", input.speedup()),
-            ]);
-        }
-        table.add_row([
-            format!("geometric mean of {}", self.inputs.len()),
-            String::new(),
-            String::new(),
-            String::new(),
-            format!("{:.3}", self.slowdown()),
-            format!("{:.3}", self.speedup()),
-        ]);
-        for column in 3..6 {
-            if let Some(column) = table.column_mut(column) {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-        }
-        for line in table.lines() {
-            writeln!(f, "{}", line.trim_end())?;
-        }
-        write!(
-            f,
-            "slowdown: against the oracle (always {} {:.3}); speedup: over {}; decided on {:.0} % of the inputs",
-            self.fallback,
-            self.fallback_slowdown(),
-            self.fallback,
-            self.coverage() * 100.0
-        )?;
-        for (label, reason) in &self.left_out {
-            write!(f, "\nleft out {label}: {reason}")?;
-        }
-        Ok(())
     }
 }
 

@@ -1,38 +1,45 @@
-//! Measures the candidate kernels of an optimization on real inputs and appends to the log.
+//! Measures the choices of an optimization on real inputs and appends the times to the log.
 //!
-//! The way of the data: **plan → measure → append**.
+//! The way of the data is **plan → measure → append**, and [`collect()`] reads that way:
 //!
-//! 1. A [`Plan`](plan::Plan) says which inputs: the seeded sequence that a runner
-//!    [draws](ah_measure::BenchmarkRunner::draw), or a list that the user gave, without what the log holds.
-//! 2. [`measure()`](ah_measure::measure) takes one input: every choice's result is checked against a reference, then the
-//!    choices take turns until each median is known well enough
+//! 1. [`plan`]: which inputs. The seeded sequence that a runner
+//!    [draws](ah_measure::BenchmarkRunner::draw), or a list from the user, without the inputs in the log.
+//! 2. [`measure()`](ah_measure::measure): one input. Every choice's result is checked against a reference,
+//!    then the choices take turns until each median is known well enough
 //!    ([`Race`](ah_measure::Race) holds the rules).
-//! 3. [`collect()`] appends each input as one write of whole lines, and skips and failures with
-//!    their reasons to a file [beside](outcomes) it. What a `kill -9` costs is the input in hand.
+//! 3. Each input is appended as one write of whole lines; skips and failures go with their reasons to
+//!    `<log>.outcomes.jsonl`. A `kill -9` costs the input in hand.
 //!
-//! Implement [`BenchmarkRunner`](ah_measure::BenchmarkRunner) to measure kernels of your own;
-//! `examples/own_runner.rs` does. The runners that ship are in `ah-kernels`; [`fake`] is a device that misbehaves on purpose. [`judge`]
-//! measures how good a learned heuristic's choices are on fresh inputs. A [`worker`] is a process of
-//! its own that measures, so that a kernel that hangs or crashes costs one choice on one input.
+//! Begin with `examples/own_runner.rs`: a [`BenchmarkRunner`](ah_measure::BenchmarkRunner) for functions
+//! of your own. The shipped runners are in `ah-kernels`. [`judge`] measures a learned heuristic on fresh
+//! inputs, [`describe`] puts a log into numbers, and a [`worker`] process keeps a kernel that hangs or
+//! crashes from costing more than its choice on one input; [`fake`] is a device that does all that on
+//! purpose.
 //!
 //! A lost sample is never written as 0, a wrong result is never timed, and no clock or setting of
 //! a device is ever changed.
+#![forbid(unsafe_code)]
 
+mod append;
 #[cfg(feature = "kernels")]
 pub mod backend;
+#[cfg(feature = "cli")]
+pub mod cli;
 mod collect;
-pub mod facts;
+pub mod describe;
+mod error;
 pub mod fake;
 pub mod judge;
-#[cfg(feature = "kernels")]
-pub mod list;
-pub mod outcomes;
+mod measuring;
+mod observer;
+mod options;
 pub mod plan;
-mod progress;
 mod summary;
 pub mod worker;
 
 pub use ah_measure;
-pub use collect::{CollectError, Options, collect};
-pub use progress::Progress;
+pub use collect::collect;
+pub use error::CollectError;
+pub use observer::Observer;
+pub use options::Options;
 pub use summary::Summary;

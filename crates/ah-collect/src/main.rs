@@ -1,11 +1,164 @@
 //! `ah-collect`: see `ah-collect --help` and the library's documentation.
 
-mod cli;
-
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use ah_cli::stderr;
+use ah_collect::CollectError;
+use ah_collect::backend::{self, Backend};
+use ah_collect::cli::{self, RunFlags, RunnerSource};
+use ah_collect::worker::{Limits, Worker};
+use ah_measure::Runner;
+use ah_types::Optimization;
+use clap::{Parser, ValueEnum};
 
 fn main() -> ExitCode {
-    ah_cli::finish(cli::run(&cli::Cli::parse()))
+    let flags = Flags::parse();
+    ah_cli::finish(cli::run(&flags, &flags.run))
+}
+
+/// Measure the candidate kernels of an optimization on real inputs and append to the log.
+///
+/// A run that was cut off goes on where it stopped when the same command is given again. Failures
+/// and skips are kept with their reasons in <OUTPUT>.outcomes.jsonl.
+#[derive(Debug, Parser)]
+#[command(name = "ah-collect", version)]
+struct Flags {
+    /// The optimization to measure (--list shows all)
+    #[arg(long, required_unless_present_any = ["list", "describe", "use_heuristic", "optimization"])]
+    name: Option<String>,
+    #[command(flatten)]
+    run: RunFlags,
+    /// Where to measure; auto takes a GPU if there is one
+    #[arg(long, value_enum, default_value_t = BackendFlag::Auto)]
+    backend: BackendFlag,
+    /// The index of the device
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    device: u32,
+    /// The devices to measure on at once, one worker process each, into one log
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', conflicts_with = "device")]
+    devices: Vec<u32>,
+    /// Measure in a worker process that is restarted after a hang or a crash (with CUDA always)
+    #[arg(long)]
+    isolate: bool,
+    /// An optimization of your own (TOML) instead of the built-in one of its name
+    #[arg(long, value_name = "FILE")]
+    optimization: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum BackendFlag {
+    Auto,
+    Cpu,
+    Cuda,
+    /// A device that misbehaves on purpose.
+    #[value(hide = true)]
+    Fake,
+}
+
+impl Flags {
+    fn backend(&self) -> Backend {
+        match self.backend {
+            BackendFlag::Cpu => Backend::Cpu,
+            BackendFlag::Cuda => Backend::Cuda,
+            BackendFlag::Fake => Backend::Fake,
+            BackendFlag::Auto => {
+                let (backend, reason) = Backend::auto();
+                if let Some(reason) = reason {
+                    stderr(&format!("measuring on the CPU: {reason}\n"));
+                }
+                backend
+            }
+        }
+    }
+
+    /// The optimization `name`, or that of --name or --optimization.
+    fn chosen(&self, name: Option<&str>, backend: Backend) -> Result<Optimization, CollectError> {
+        let name = name.or(self.name.as_deref());
+        let Some(path) = &self.optimization else {
+            let usage =
+                || CollectError::Usage("give the optimization: --name NAME (--list shows all)".into());
+            return Ok(backend::optimization(name.ok_or_else(usage)?, backend)?);
+        };
+        let optimization = Optimization::read(path)?;
+        match name {
+            Some(name) if name != optimization.name => Err(CollectError::Usage(format!(
+                "{} is the optimization {:?}, expected {name:?}",
+                path.display(),
+                optimization.name
+            ))),
+            _ => Ok(optimization),
+        }
+    }
+
+    fn worker(
+        &self,
+        optimization: &Optimization,
+        backend: Backend,
+        device: u32,
+        limits: Limits,
+    ) -> Result<Box<dyn Runner>, CollectError> {
+        let mut arguments = vec!["--name".to_owned(), optimization.name.clone()];
+        arguments.extend(["--backend".to_owned(), backend.name().to_owned()]);
+        arguments.extend(["--device".to_owned(), device.to_string()]);
+        let mut command = Worker::command(arguments)?;
+        if let Some(path) = &self.optimization {
+            command.arg("--optimization").arg(path);
+        }
+        let worker = Worker::start(command, limits, optimization.clone()).map_err(CollectError::Device)?;
+        Ok(Box::new(worker))
+    }
+}
+
+impl RunnerSource for Flags {
+    fn open(&self, name: Option<&str>, limits: Limits) -> Result<Vec<Box<dyn Runner>>, CollectError> {
+        let backend = self.backend();
+        let optimization = self.chosen(name, backend)?;
+        let devices = match self.devices.as_slice() {
+            [] => &[self.device],
+            devices => devices,
+        };
+        let isolated = self.isolate || backend == Backend::Cuda || devices.len() > 1;
+        let open = |device: &u32| {
+            if isolated {
+                self.worker(&optimization, backend, *device, limits)
+            } else {
+                backend::open(optimization.clone(), backend, *device, false)
+            }
+        };
+        devices.iter().map(open).collect()
+    }
+
+    fn open_in_worker(&self) -> Result<Box<dyn Runner>, CollectError> {
+        let backend = self.backend();
+        backend::open(self.chosen(None, backend)?, backend, self.device, true)
+    }
+
+    fn optimization(&self, name: &str) -> Result<Option<Optimization>, CollectError> {
+        Ok(match &self.optimization {
+            Some(path) => Some(Optimization::read(path)?),
+            None => Optimization::built_in(name).ok(),
+        })
+    }
+
+    fn list(&self) -> Result<String, CollectError> {
+        let backend = self.backend();
+        let names: Vec<&str> = match (&self.name, backend) {
+            (Some(name), _) => vec![name],
+            (None, Backend::Fake) => vec!["fake"],
+            (None, _) => Optimization::built_in_names().collect(),
+        };
+        let list = |name: &str| {
+            let optimization = backend::optimization(name, backend)?;
+            match backend::open(optimization.clone(), backend, self.device, false) {
+                Ok(runner) => Ok(cli::list_of(&optimization, Some(runner.subject()))),
+                Err(CollectError::Usage(_)) => Ok(format!(
+                    "{}\n  not measured with --backend {backend}",
+                    cli::list_of(&optimization, None)
+                )),
+                Err(e) => Err(e),
+            }
+        };
+        Ok(names.into_iter().map(list).collect::<Result<Vec<_>, CollectError>>()?.join("\n"))
+    }
 }

@@ -1,15 +1,14 @@
-//! What a run did, in numbers, for its last lines.
+//! The numbers of a run, for its last lines.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use ah_measure::{Failure, Measurement};
 use ah_types::Outcome;
 
-use ah_measure::Measurement;
-
 /// The account of a run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Summary {
     /// Inputs measured in this run.
     pub measured: u64,
@@ -23,24 +22,53 @@ pub struct Summary {
     pub failed: BTreeMap<(String, String), u64>,
     /// How often each choice won.
     pub wins: BTreeMap<String, u64>,
+    start: Instant,
     /// Wall time.
     pub elapsed: Duration,
-    /// The time spent running choices, over all workers.
+    /// The time spent running choices, summed over the runners.
     pub measuring: Duration,
-    /// Workers.
-    pub workers: u32,
+    /// The runners that measured at once.
+    pub runners: usize,
     /// Ended by a signal.
     pub interrupted: bool,
-    /// The torn last line that was cut off the log.
-    pub cut: Option<String>,
 }
 
 /// Most winners, and most reasons, that are shown.
 const SHOWN: usize = 12;
 
 impl Summary {
+    /// The account of a run that starts now, on a log that holds `resumed` inputs.
+    pub(crate) fn new(resumed: usize, runners: usize) -> Self {
+        Self {
+            measured: 0,
+            resumed: resumed as u64,
+            skipped_inputs: BTreeMap::new(),
+            skipped: BTreeMap::new(),
+            failed: BTreeMap::new(),
+            wins: BTreeMap::new(),
+            start: Instant::now(),
+            elapsed: Duration::ZERO,
+            measuring: Duration::ZERO,
+            runners,
+            interrupted: false,
+        }
+    }
+
+    /// Ends the account.
+    pub(crate) fn finish(&mut self, interrupted: bool) {
+        self.elapsed = self.start.elapsed();
+        self.interrupted = interrupted;
+    }
+
     /// Counts an input.
-    pub fn count(&mut self, choices: &[String], measurement: &Measurement) {
+    pub(crate) fn count(&mut self, choices: &[String], result: &Result<Measurement, Failure>) {
+        let measurement = match result {
+            Ok(measurement) => measurement,
+            Err(failure) => {
+                *self.skipped_inputs.entry(failure.reason().to_owned()).or_default() += 1;
+                return;
+            }
+        };
         self.measured += 1;
         self.measuring += measurement.measuring;
         for (choice, outcome) in choices.iter().zip(&measurement.outcomes) {
@@ -67,10 +95,12 @@ impl Summary {
         measured / self.elapsed.as_secs_f64().max(1e-9)
     }
 
-    /// The share of the workers' time that went into running choices.
+    /// The share of the runners' time that was spent running choices.
     #[must_use]
     pub fn busy(&self) -> f64 {
-        self.measuring.as_secs_f64() / (self.elapsed.as_secs_f64() * f64::from(self.workers.max(1))).max(1e-9)
+        #[allow(clippy::cast_precision_loss)]
+        let runners = self.runners.max(1) as f64;
+        self.measuring.as_secs_f64() / (self.elapsed.as_secs_f64() * runners).max(1e-9)
     }
 }
 
@@ -137,13 +167,7 @@ mod tests {
     #[test]
     fn the_last_lines_of_a_run() {
         let choices: Vec<String> = ["a", "b", "c", "d", "e"].map(str::to_owned).to_vec();
-        let mut summary = Summary {
-            resumed: 7,
-            elapsed: Duration::from_secs(2),
-            workers: 2,
-            interrupted: true,
-            ..Summary::default()
-        };
+        let mut summary = Summary::new(7, 2);
         summary.skipped_inputs.insert("out of memory".to_owned(), 2);
         for fast in [0.5, 1.5, 2.0] {
             let measured = |ms: f64| Outcome::Measured { feedback: vec![ms] };
@@ -155,8 +179,10 @@ mod tests {
                 Outcome::skipped("the processor lacks avx512f"),
             ];
             let measurement = Measurement { outcomes, measuring: Duration::from_secs(1), lost: None };
-            summary.count(&choices, &measurement);
+            summary.count(&choices, &Ok(measurement));
         }
+        summary.finish(true);
+        summary.elapsed = Duration::from_secs(2);
         insta::assert_snapshot!(summary);
     }
 }

@@ -1,17 +1,17 @@
-//! How well the median of some samples is known.
+//! The precision of a median.
 
 use ah_types::median;
 
-/// Samples without which no interval between two of them holds the median with 95 %:
-/// 1 − 2·0.5⁶ = 0.969, but 1 − 2·0.5⁵ = 0.9375.
+/// The least number of samples with a 95 % interval: the range of six holds the median with
+/// 1 − 2·0.5⁶ = 0.969, the range of five only with 1 − 2·0.5⁵ = 0.9375.
 pub const LEAST_SAMPLES: usize = 6;
 
 /// Half the width of the 95 % interval of the median, as a share of the median; `None` for fewer
 /// than [`LEAST_SAMPLES`].
 ///
 /// The interval lies between two order statistics whose ranks come from the binomial
-/// distribution (Conover, *Practical Nonparametric Statistics*, 3.2), so nothing is assumed about
-/// the shape of the noise, which for kernels has a sharp lower edge and a long upper tail.
+/// distribution (Conover, *Practical Nonparametric Statistics*, 3.2), so it assumes no
+/// shape of the noise. The noise of kernels has a sharp lower edge and a long upper tail.
 ///
 /// ```
 /// use ah_measure::interval::relative_error;
@@ -38,8 +38,8 @@ fn ranks_below(n: usize) -> usize {
     loop {
         #[allow(clippy::cast_precision_loss)]
         let next = term * (n - r) as f64 / (r + 1) as f64;
-        // With more than about 1000 samples the first term underflows; the interval is then the
-        // whole range, which is wider and so still true.
+        // With more than about 1000 samples the first term underflows. The interval is then the whole
+        // range: wider, and still true.
         if next <= 0.0 || sum + next > 0.025 {
             return r;
         }
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_holds_the_median_as_often_as_it_says() {
+    fn the_interval_holds_the_median_as_often_as_promised() {
         // Noise with a sharp lower edge and a long tail: 1 + an exponential; its median is 1 + ln 2.
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
         let mut uniform = || {

@@ -1,13 +1,14 @@
 //! How a time is taken. `ah-collect` and the `MultiKernel` of `ah-runtime` measure by the same rules.
 //!
 //! The work is cut in two. A [`BenchmarkRunner`] knows one optimization on one device: it draws contexts,
-//! makes the operands of an input, checks a choice's result against a reference, and holds the clock that
-//! belongs to its device. This crate knows none of that and decides the rest:
+//! makes the operands of an input, checks a choice's result against a reference, and has the clock of
+//! its device. This crate does the rest:
 //!
 //! 1. [`sampling`] draws from a seed, so that the same seed gives the same inputs.
-//! 2. [`measure()`] takes one input: it checks every choice, warms it up, then lets the choices take turns.
-//! 3. [`Race`] holds the rules of the turns: whose turn it is, who is done, who is surely too slow. It has
-//!    no clock and no device. [`interval`] holds the statistics under it.
+//! 2. [`measure()`] measures one input: it checks every choice, warms it up, then lets the choices take
+//!    turns.
+//! 3. [`Race`] holds the rules of the turns: which choice is next, which is done, which is surely too slow.
+//!    It has no clock and no device. [`interval`] holds its statistics.
 //! 4. [`this_cpu`] identifies the processor, for logs and guards.
 //!
 //! A lost sample is never written as 0, and a wrong result is never timed.

@@ -1,4 +1,4 @@
-//! One input: check every choice, warm up, then take turns until each is known well enough.
+//! One input: every choice is checked and warmed up, then all take turns until each median is known.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::race::Race;
 use crate::runner::Runner;
 use crate::sampling::Rng;
 
-/// Most runs in one sample: a kernel so short that more are needed is not worth choosing.
+/// The most runs in one sample. A kernel that needs more is too short to be worth a choice.
 const MAX_RUNS: u32 = 10_000;
 
 /// The samples of one turn.
@@ -18,9 +18,9 @@ const MAX_RUNS: u32 = 10_000;
 pub struct Burst {
     /// Samples to take, one after the other.
     pub samples: u32,
-    /// Runs that make one sample; the sample is their mean.
+    /// Runs in one sample; the sample is their mean.
     pub runs: u32,
-    /// Whether caches are emptied before each sample, outside the time.
+    /// Whether the caches are emptied before each sample; that time does not count.
     pub cold: bool,
 }
 
@@ -33,21 +33,21 @@ pub trait Bench {
     /// its result is wrong, with the error.
     fn check(&mut self, choice: ChoiceId) -> Result<(), Failure>;
 
-    /// Times `choice`: one number a sample, in milliseconds a run.
+    /// Times `choice`. Returns one number a sample, in milliseconds a run.
     ///
     /// # Errors
     /// As [`check`](Self::check).
     fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Vec<f64>, Failure>;
 }
 
-/// What measuring one input gave.
+/// The result of measuring one input.
 #[derive(Clone, Debug)]
 pub struct Measurement {
-    /// By choice. A measured one holds all its samples, in the order in which they were taken.
+    /// By choice. A measured outcome holds all samples in the order in which they were taken.
     pub outcomes: Vec<Outcome>,
     /// The time spent running choices: warm-up, samples, emptying caches.
     pub measuring: Duration,
-    /// The device was lost on the way: the outcomes hold, and nothing more can be measured.
+    /// The reason why the device was lost on the way. The outcomes hold; nothing more can be measured.
     pub lost: Option<String>,
 }
 
@@ -113,16 +113,16 @@ struct Contest<'p> {
     race: Race,
     policy: &'p TimingPolicy,
     failures: Vec<Option<Failure>>,
-    /// Runs that make one sample, by choice.
+    /// Runs in one sample, by choice.
     runs: Vec<u32>,
-    /// Samples that are taken in a row, by choice.
+    /// Samples taken in a row, by choice.
     bursts: Vec<u32>,
     measuring: Duration,
     lost: Option<String>,
 }
 
 impl Contest<'_> {
-    /// Checks the result of a choice, warms it up and finds how many runs make a sample.
+    /// Checks the result of a choice, warms it up and finds how many runs fill a sample.
     fn admit<B: Bench + ?Sized>(&mut self, bench: &mut B, choice: ChoiceId) {
         if let Err(failure) = self.guarded(|| bench.check(choice)) {
             return self.withdraw(choice, failure);
@@ -159,7 +159,7 @@ impl Contest<'_> {
         }
     }
 
-    /// Runs a burst and sees to it that each sample is a time.
+    /// Runs a burst. A sample that is no time is a failure.
     fn timed<B: Bench + ?Sized>(
         &mut self,
         bench: &mut B,
@@ -179,7 +179,7 @@ impl Contest<'_> {
         }
     }
 
-    /// Nothing is asked of a lost device.
+    /// Calls `run` unless the device is lost.
     fn guarded<T>(&self, run: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
         match &self.lost {
             Some(reason) => Err(Failure::skipped(format!("the device was lost before: {reason}"))),
@@ -205,14 +205,14 @@ impl Contest<'_> {
     }
 }
 
-/// As many samples in a row as the budget holds, at least one.
+/// The number of samples in a row that the budget holds, at least one.
 fn within(budget_ms: f64, run_ms: f64, burst: u32) -> u32 {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Clamped first.
     let samples = (budget_ms / run_ms).clamp(1.0, f64::from(burst.max(1))) as u32;
     samples
 }
 
-/// As many runs as fill a sample.
+/// The number of runs that fill a sample.
 fn runs_a_sample(min_sample_ms: f64, run_ms: f64) -> u32 {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Clamped first.
     let runs = (min_sample_ms / run_ms).ceil().clamp(1.0, f64::from(MAX_RUNS)) as u32;

@@ -4,14 +4,14 @@ use ah_types::{median, timing::TimingPolicy};
 
 use crate::interval;
 
-/// Samples before a choice may be declared out of the running: one alone may have met an
-/// interrupt, which on a busy host made a choice look ten times slower than it is.
+/// A choice is not out of the running before this many samples: a single one may have met an interrupt,
+/// which on a busy host made a choice look ten times slower than it is.
 const LEAST_BEFORE_EARLY_STOP: usize = 2;
 
-/// Where a choice stands in a [`Race`].
+/// The standing of a choice in a [`Race`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It gets further samples.
+    /// It gets more samples.
     Running,
     /// Its median is known to the policy's target.
     Precise,
@@ -25,11 +25,10 @@ pub enum Standing {
     Withdrawn,
 }
 
-/// Who is timed next, and who is done: round robin over the choices of one input, so that a drift
-/// of the clock hits all of them alike.
+/// The turns of the choices of one input: round robin, so that a drift of the clock hits all alike.
 ///
-/// It knows no clock and no device: whoever holds those asks [`next`](Self::next) whose turn it
-/// is and [`record`](Self::record)s what came of it.
+/// A race has no clock and no device. Its caller has them, asks [`next`](Self::next) for the choice whose
+/// turn it is and [`record`](Self::record)s each sample.
 ///
 /// ```
 /// use ah_measure::{Race, Standing};
@@ -62,7 +61,7 @@ struct Lane {
 }
 
 impl Race {
-    /// A race of so many choices.
+    /// A race of `choices` choices.
     #[must_use]
     pub fn new(policy: TimingPolicy, choices: usize) -> Self {
         let lane =
@@ -71,7 +70,7 @@ impl Race {
     }
 
     /// The choice whose turn it is; `None` when all are done.
-    #[allow(clippy::should_implement_trait)] // Not an iterator: what comes next depends on what is recorded.
+    #[allow(clippy::should_implement_trait)] // No iterator: the next choice depends on the recorded samples.
     pub fn next(&mut self) -> Option<usize> {
         let running = |i: &usize| self.lanes[*i].standing == Standing::Running;
         let next = (self.turn..self.lanes.len()).chain(0..self.turn).find(running)?;
@@ -79,7 +78,7 @@ impl Race {
         Some(next)
     }
 
-    /// A sample of `choice` took `ms` milliseconds a run; taking it cost `spent_ms` altogether.
+    /// Records a sample of `choice`: `ms` milliseconds a run, taken in `spent_ms` milliseconds altogether.
     pub fn record(&mut self, choice: usize, ms: f64, spent_ms: f64) {
         let lane = &mut self.lanes[choice];
         lane.samples.push(ms);
@@ -88,7 +87,7 @@ impl Race {
         self.update(choice);
     }
 
-    /// `choice` takes no further part, and its samples do not count.
+    /// Withdraws `choice`; its samples do not count.
     pub fn withdraw(&mut self, choice: usize) {
         let lane = &mut self.lanes[choice];
         lane.samples.clear();
@@ -102,7 +101,7 @@ impl Race {
         &self.lanes[choice].samples
     }
 
-    /// Where a choice stands.
+    /// The standing of a choice.
     #[must_use]
     pub fn standing(&self, choice: usize) -> Standing {
         self.lanes[choice].standing

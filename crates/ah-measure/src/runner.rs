@@ -1,4 +1,4 @@
-//! What can be measured: the trait [`BenchmarkRunner`], one implementation for each optimization and backend.
+//! The trait [`BenchmarkRunner`], with one implementation for each optimization and backend.
 
 use ah_types::{ChoiceId, Context, Device, Optimization, timing::TimingPolicy};
 
@@ -41,16 +41,16 @@ pub trait BenchmarkRunner {
     /// same seed gives the same inputs.
     fn draw(&self, rng: &mut Rng) -> Context;
 
-    /// Whether this context, which a user gave, lies in the optimization's domain.
+    /// Checks that a context from the user lies in the optimization's domain.
     ///
     /// # Errors
-    /// What is wrong with it, in words: expected and found.
+    /// The mistake in words: expected and found.
     fn accepts(&self, context: &Context) -> Result<(), String> {
         let _ = context;
         Ok(())
     }
 
-    /// A few words that tell this context from others, for tables and the progress bar.
+    /// The context in a few words, for tables and the progress bar.
     fn label(&self, context: &Context) -> String {
         context.to_string()
     }
@@ -63,14 +63,14 @@ pub trait BenchmarkRunner {
     fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Self::Input, Failure>;
 
     /// Runs `choice` once and compares its result with a reference that was computed in another
-    /// way (for the runners here: accumulated in f64).
+    /// way (the shipped runners accumulate in f64).
     ///
     /// # Errors
     /// [`Failure::Skipped`] where the choice is not offered, [`Failure::Failed`] where it fails or
     /// its result is wrong, with the error.
     fn check(&mut self, input: &mut Self::Input, choice: ChoiceId) -> Result<(), Failure>;
 
-    /// Times `choice`: one number a sample, in milliseconds a run. The clock is the runner's: a
+    /// Times `choice`. Returns one number a sample, in milliseconds a run. The clock belongs to the runner: a
     /// monotonic one on a processor, events on a GPU.
     ///
     /// # Errors
@@ -82,18 +82,18 @@ pub trait BenchmarkRunner {
         burst: Burst,
     ) -> Result<Vec<f64>, Failure>;
 
-    /// The same runner with its input hidden, so that runners of different kinds fit one list.
+    /// The same runner with its type of input hidden, so that different runners fit one list.
     fn boxed(self) -> Box<dyn Runner>
     where
         Self: Sized + Send + 'static,
         Self::Input: Send,
     {
-        Box::new(Loaded { runner: self, input: None })
+        Box::new(LoadedRunner { runner: self, input: None })
     }
 }
 
-/// A [`BenchmarkRunner`] whose input is out of sight, so that runners of different kinds fit one
-/// list, and one in another process looks like one in this.
+/// A [`BenchmarkRunner`] with its type of input hidden, so that different runners fit one list and a
+/// runner in another process looks like one in this process.
 pub trait Runner: Bench + Send {
     /// See [`BenchmarkRunner::subject`].
     fn subject(&self) -> &Subject;
@@ -105,11 +105,11 @@ pub trait Runner: Bench + Send {
     /// See [`BenchmarkRunner::accepts`].
     ///
     /// # Errors
-    /// What is wrong with the context, in words.
+    /// The mistake in words.
     fn accepts(&self, context: &Context) -> Result<(), String>;
     /// See [`BenchmarkRunner::label`].
     fn label(&self, context: &Context) -> String;
-    /// Makes the input that the next calls are about.
+    /// Makes the input of the next calls.
     ///
     /// # Errors
     /// As [`BenchmarkRunner::create_input`].
@@ -119,12 +119,12 @@ pub trait Runner: Bench + Send {
 }
 
 /// A [`BenchmarkRunner`] with the input in hand.
-struct Loaded<R: BenchmarkRunner> {
+struct LoadedRunner<R: BenchmarkRunner> {
     runner: R,
     input: Option<R::Input>,
 }
 
-impl<R> Runner for Loaded<R>
+impl<R> Runner for LoadedRunner<R>
 where
     R: BenchmarkRunner + Send,
     R::Input: Send,
@@ -142,7 +142,7 @@ where
         self.runner.label(context)
     }
     fn load(&mut self, context: &Context, mut rng: Rng) -> Result<(), Failure> {
-        // First drop the old operands: both together may not fit the memory.
+        // The old operands are dropped first: both together may not fit the memory.
         self.input = None;
         self.input = Some(self.runner.create_input(context, &mut rng)?);
         Ok(())
@@ -152,7 +152,7 @@ where
     }
 }
 
-impl<R: BenchmarkRunner> Bench for Loaded<R> {
+impl<R: BenchmarkRunner> Bench for LoadedRunner<R> {
     fn check(&mut self, choice: ChoiceId) -> Result<(), Failure> {
         let input = self.input.as_mut().ok_or_else(|| Failure::failed("no input is loaded"))?;
         self.runner.check(input, choice)

@@ -7,8 +7,7 @@ use rand::{Rng as _, RngCore as _};
 /// The generator of all random draws: PCG64, the same on every platform.
 pub type Rng = rand_pcg::Pcg64;
 
-/// The generator of input `index` of the sequence that `seed` names: each input has a stream of
-/// its own.
+/// The generator of input `index` of the sequence of `seed`. Each input has a stream of its own.
 #[must_use]
 pub fn rng(seed: u64, index: u64) -> Rng {
     let mut rng = Rng::new(u128::from(seed), u128::from(index));
@@ -43,8 +42,8 @@ pub fn pick<'a, T>(rng: &mut Rng, items: &'a [T]) -> &'a T {
     items.choose(rng).expect("at least one item to pick from")
 }
 
-/// A dimension from `low` to `high` as they occur in practice: log-uniform, and with the given
-/// probability rounded to a multiple of a power of two (8 to 128) that is small beside it.
+/// A dimension from `low` to `high` like those of real programs: log-uniform, and with probability
+/// `rounded` rounded to a multiple of 8, 16, 32, 64 or 128.
 pub fn dimension(rng: &mut Rng, low: u64, high: u64, rounded: f64) -> u64 {
     let size = log_uniform(rng, low, high);
     if !flag(rng, rounded) {

@@ -101,7 +101,7 @@ pub enum TrainError {
 }
 
 #[cfg(feature = "cli")]
-impl ah_cli::Failure for TrainError {
+impl ah_cli::FatalError for TrainError {
     fn exit_code(&self) -> u8 {
         use ah_cli::exit;
         match self {

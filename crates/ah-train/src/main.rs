@@ -26,7 +26,7 @@ enum Failure {
     Output(#[from] ah_cli::OutputError),
 }
 
-impl ah_cli::Failure for Failure {
+impl ah_cli::FatalError for Failure {
     fn exit_code(&self) -> u8 {
         match self {
             Self::Train(e) => e.exit_code(),

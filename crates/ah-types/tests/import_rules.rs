@@ -133,6 +133,22 @@ fn command_lines_stay_in_binaries() {
 }
 
 #[test]
+fn no_source_prints_past_ah_cli() {
+    // `println!` and `eprintln!` panic on a closed or full stream.
+    for name in OURS {
+        let mut files = Vec::new();
+        sources(&root().join("crates").join(name).join("src"), &mut files);
+        for path in files {
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let shipped = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let code = |l: &&str| !l.trim_start().starts_with("//");
+            let prints = shipped.lines().filter(code).any(|l| l.contains("println!("));
+            assert!(!prints, "{} prints by itself; use ah_cli::stderr or stdout", path.display());
+        }
+    }
+}
+
+#[test]
 fn only_the_binary_of_train_calls_codegen() {
     let outside: Vec<_> =
         files_naming("ah-train", "ah_codegen").into_iter().filter(|f| f != "main.rs").collect();

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use ah_collect::backend::{self, Backend};
-use ah_collect::judge;
+use ah_collect::{cli, judge};
 use ah_runtime::{AutoHeuristic, Role};
 
 const USAGE: &str = "consult --backend auto|cpu|cuda --num-samples N --seed N";
@@ -44,14 +44,14 @@ fn run(mut args: impl Iterator<Item = String>) -> Result<(), Box<dyn Error>> {
     // What a program does once: the generated crate makes itself known, and a decision point binds to it.
     simple_heuristic::register();
     let pad_mm = AutoHeuristic::builder("pad_mm")
-        .choices(runner.choices())
+        .choices(&runner.subject().choices)
         .optimization(&optimization)
-        .device(runner.device())
+        .device(runner.subject().device.clone())
         .role(Role::Consult)
         .build()?;
 
     let inputs = judge::fresh(&*runner, seed, samples)?;
-    let policy = runner.timing();
+    let policy = runner.subject().timing;
     let fallback = optimization.fallback_among(pad_mm.choices()).ok_or("pad_mm has no fallback here")?;
     let judgement = judge::judge(
         &mut *runner,
@@ -65,6 +65,6 @@ fn run(mut args: impl Iterator<Item = String>) -> Result<(), Box<dyn Error>> {
         },
         |judged| eprintln!("  {}: {:.4} ms", judged.label, judged.ms),
     )?;
-    println!("{judgement}");
+    println!("{}", cli::judgement_table(&judgement));
     Ok(())
 }

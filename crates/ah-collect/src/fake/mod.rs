@@ -1,5 +1,5 @@
 //! A device that misbehaves on purpose (`--backend fake`): its choices are slow, noisy, failing,
-//! wrong, hanging and crashing, so that what the framework survives is proved without a GPU.
+//! wrong, hanging and crashing. The tests prove with it, without a GPU, that a run survives all of them.
 //!
 //! Its clock is made up: a time depends on the input, the choice and the number of samples taken,
 //! so two runs give the same log. Choices that hang or end the process are offered only inside a
@@ -21,13 +21,13 @@ pub const OPTIMIZATION: &str = include_str!("fake.toml");
 /// How a choice behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
-    /// Takes time in proportion to the size.
+    /// Its time is proportional to the size.
     Steady,
     /// Faster below 1000 elements, slower above.
     SmallIsFast,
     /// Takes ten times as long.
     Slow,
-    /// Takes up to half as long again.
+    /// Takes up to 1.5 times as long.
     Noisy,
     /// Fails when it runs.
     Failing,
@@ -39,7 +39,7 @@ enum Manner {
     Hanging,
     /// Ends the process (on even sizes).
     Crashing,
-    /// Makes the device useless to the process (on even sizes).
+    /// Loses the device to the process (on even sizes).
     Losing,
 }
 
@@ -61,7 +61,7 @@ const MANNERS: [(&str, Manner); 10] = [
 pub struct Fake {
     subject: Subject,
     in_worker: bool,
-    /// What a run really takes.
+    /// The real duration of a sample.
     pace: Duration,
 }
 
@@ -73,7 +73,7 @@ pub struct FakeInput {
     samples: [u32; MANNERS.len()],
 }
 
-/// Opens the fake device. `AH_FAKE_PACE_US` says how many microseconds a sample really takes.
+/// Opens the fake device. `AH_FAKE_PACE_US` is the real duration of a sample in microseconds.
 ///
 /// # Errors
 /// None in practice: its optimization is built in.
@@ -94,7 +94,7 @@ pub fn open(in_worker: bool) -> Result<Box<dyn Runner>, OptimizationError> {
 }
 
 impl Fake {
-    /// Faults that only a worker survives happen on every second size.
+    /// Whether the faults that only a worker process survives happen on this input.
     fn faults(&self, input: &FakeInput) -> bool {
         self.in_worker && input.size % 2.0 == 0.0
     }

@@ -1,4 +1,4 @@
-//! The child: does what it is told until its standard input ends.
+//! The child: answers requests until its standard input ends.
 
 use std::io::{self, BufRead as _, Write as _};
 use std::sync::mpsc;
@@ -8,8 +8,7 @@ use ah_types::{ChoiceId, Context};
 use super::protocol::{Answer, Request};
 use ah_measure::{Failure, Runner};
 
-/// Serves `runner` over standard input and output. An `Err` is passed on to the parent, which
-/// reports it.
+/// Serves `runner` over standard input and output. The parent reports an `Err`.
 ///
 /// # Errors
 /// The parent is gone.
@@ -36,8 +35,8 @@ pub fn serve<E: ToString>(runner: Result<Box<dyn Runner>, E>) -> io::Result<()> 
     Ok(())
 }
 
-/// The lines of standard input, read on a thread of its own: when the parent is gone, this process
-/// ends at once, also while a kernel hangs.
+/// Reads the lines of standard input on a thread of its own: when the parent is gone, this process ends at
+/// once, even while a kernel hangs.
 fn requests() -> mpsc::Receiver<String> {
     let (send, lines) = mpsc::channel();
     std::thread::spawn(move || {

@@ -8,13 +8,14 @@ use std::time::Duration;
 use ah_types::{ChoiceId, Context, Optimization};
 
 use super::protocol::{Answer, Request, WireContext};
+use crate::error::CollectError;
 use ah_measure::sampling::Rng;
 use ah_measure::{Bench, Burst, Failure, Runner, Subject};
 
-/// How long a worker may take.
+/// The time limits of a worker.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// To open its device and compile what it needs at once.
+    /// For opening its device and compiling what it needs at once.
     pub start: Duration,
     /// For one request: making an input, checking a choice, one burst of samples.
     pub answer: Duration,
@@ -31,11 +32,11 @@ impl Default for Limits {
 #[derive(Debug)]
 pub struct Worker {
     subject: Subject,
-    /// Behind a lock, because drawing and describing do not change a runner.
+    /// Behind a lock, because drawing and labelling take `&self`.
     link: Mutex<Link>,
 }
 
-/// The process, and what it takes to start another one in the same state.
+/// The process, and all that is needed to start another one in the same state.
 #[derive(Debug)]
 struct Link {
     command: Command,
@@ -53,17 +54,29 @@ struct Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // The child may hang in a kernel, so it is not asked.
+        // The child may hang in a kernel, so it is killed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
 impl Worker {
-    /// Starts `command`, which must end in [`serve`](super::serve).
+    /// The command that starts this program again, as a worker with these arguments.
     ///
     /// # Errors
-    /// Why it could not be started, or could not open its device.
+    /// The system does not tell where this program is.
+    pub fn command(arguments: impl IntoIterator<Item = String>) -> Result<Command, CollectError> {
+        let program = std::env::current_exe()
+            .map_err(|e| CollectError::Device(format!("cannot find this program to start a worker: {e}")))?;
+        let mut command = Command::new(program);
+        command.arg("--worker").args(arguments);
+        Ok(command)
+    }
+
+    /// Starts `command`, a program that calls [`serve`](super::serve).
+    ///
+    /// # Errors
+    /// The reason why it could not start or open its device.
     pub fn start(command: Command, limits: Limits, optimization: Optimization) -> Result<Self, String> {
         let mut link = Link { command, limits, process: None, input: None };
         match link.start()? {
@@ -80,7 +93,7 @@ impl Worker {
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks, and where the worker is lost over it, says so as a failure of what was asked.
+    /// Sends a request and returns the answer. Where the worker is lost, the request has failed.
     fn ask(&self, request: &Request) -> Result<Answer, Failure> {
         let mut link = self.link();
         let reason = match link.ask(request) {
@@ -110,7 +123,7 @@ impl Link {
         let (send, answers) = mpsc::channel();
         std::thread::spawn(move || {
             let lines = BufReader::new(stdout).lines().map_while(Result::ok);
-            // Anything else that is printed there is no answer.
+            // A kernel may print too; its lines are no answers and are skipped.
             for answer in lines.filter_map(|line| serde_json::from_str(&line).ok()) {
                 if send.send(answer).is_err() {
                     break;
@@ -121,7 +134,7 @@ impl Link {
         process.answer(self.limits.start)
     }
 
-    /// One request and its answer; starts a process, with the input in hand, where there is none.
+    /// One request and its answer. Without a process, starts one and loads the input in hand first.
     fn ask(&mut self, request: &Request) -> Result<Answer, String> {
         if self.process.is_none() {
             match self.start()? {
@@ -144,7 +157,7 @@ impl Link {
     fn exchange(&mut self, request: &Request) -> Result<Answer, String> {
         let Some(process) = &mut self.process else { return Err("no worker process".to_owned()) };
         let line = serde_json::to_string(request).map_err(|e| e.to_string())?;
-        // Where the pipe is broken, the process has ended, and how is what `answer` tells.
+        // A broken pipe means that the process has ended; `answer` returns how.
         let _ = writeln!(process.stdin, "{line}").and_then(|()| process.stdin.flush());
         process.answer(self.limits.answer)
     }
@@ -207,7 +220,7 @@ impl Runner for Worker {
         let context = WireContext::from(context);
         self.link().input = Some((context.clone(), rng.clone()));
         self.ask(&Request::Load { context, rng }).map(|_| ()).map_err(|failure| match failure {
-            // What failed is the input, not a choice.
+            // The input failed, not a choice.
             Failure::Failed(reason) => Failure::Skipped(reason),
             other => other,
         })
@@ -215,7 +228,7 @@ impl Runner for Worker {
     fn unload(&mut self) {
         let mut link = self.link();
         link.input = None;
-        // Nothing is started only to drop its input.
+        // No process is started only to drop its input.
         if link.process.is_some() && link.exchange(&Request::Unload).is_err() {
             link.process = None;
         }

@@ -1,4 +1,4 @@
-//! What parent and child say to each other: JSON, one object a line.
+//! The messages between parent and child: JSON, one object a line.
 
 use ah_types::timing::TimingPolicy;
 use ah_types::{Context, Device, Value};
@@ -22,7 +22,7 @@ pub(super) enum Request {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Answer {
-    /// The child's first words.
+    /// The child's first message.
     Ready {
         device: Box<Device>,
         choices: Vec<String>,

@@ -1,10 +1,8 @@
-//! Why there is no time: skips and failures with their reasons, kept beside the log as one JSON
-//! object a line, in `<log>.outcomes.jsonl`.
+//! Skips and failures with their reasons, beside the log in `<log>.outcomes.jsonl`: one JSON object a line.
 //!
-//! The log itself has no place for a reason: a failed choice stands there as `inf`, a skipped one
-//! not at all. An input that was skipped altogether stands here alone, and a resumed run knows
-//! from here that it need not try it again. A choice that is skipped for the same reason on every
-//! input is recorded once.
+//! The log itself has no place for a reason: a failed choice has the time `inf` there, a skipped one has
+//! no row. An input that was skipped as a whole is recorded here alone, and a resumed run does not try it
+//! again. A choice that is skipped for the same reason on every input is recorded once.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -18,32 +16,32 @@ use serde::{Deserialize, Serialize};
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
-    /// The features' text as it stands in the log.
-    pub input: String,
-    /// The choice; absent where the input was skipped altogether.
+pub(super) struct OutcomeRecord {
+    /// The features' text as written in the log.
+    pub(super) input: String,
+    /// The choice; absent where the whole input was skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub choice: Option<String>,
+    pub(super) choice: Option<String>,
     /// Skipped or failed, and why.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub(super) outcome: Outcome,
 }
 
 /// The file, open for appending.
 #[derive(Debug)]
-pub struct Outcomes {
+pub(super) struct OutcomesFile {
     path: PathBuf,
     file: File,
     skips: HashSet<(Option<String>, String)>,
 }
 
-impl Outcomes {
-    /// Opens or makes the file that belongs to `log`, and returns with it the inputs that were
-    /// skipped altogether. A torn last line is cut off.
+impl OutcomesFile {
+    /// Opens or makes the file that belongs to `log`, and returns with it the inputs that were skipped as a
+    /// whole. Cuts off a torn last line.
     ///
     /// # Errors
     /// I/O errors name the file.
-    pub fn open(log: &Path) -> Result<(Self, HashSet<String>), LogError> {
+    pub(super) fn open(log: &Path) -> Result<(Self, HashSet<String>), LogError> {
         let path = beside(log);
         let io = |action| {
             let path = path.clone();
@@ -60,7 +58,8 @@ impl Outcomes {
         let mut skips = HashSet::new();
         let mut inputs = HashSet::new();
         // A line that is no record holds nothing that the log needs.
-        let records = text[..whole].lines().filter_map(|line| serde_json::from_str::<Record>(line).ok());
+        let records =
+            text[..whole].lines().filter_map(|line| serde_json::from_str::<OutcomeRecord>(line).ok());
         for record in records {
             match (record.choice, record.outcome) {
                 (None, _) => _ = inputs.insert(record.input),
@@ -75,7 +74,10 @@ impl Outcomes {
     ///
     /// # Errors
     /// I/O errors name the file.
-    pub fn append(&mut self, records: impl IntoIterator<Item = Record>) -> Result<(), LogError> {
+    pub(super) fn append(
+        &mut self,
+        records: impl IntoIterator<Item = OutcomeRecord>,
+    ) -> Result<(), LogError> {
         let mut text = String::new();
         for record in records {
             let known = match &record.outcome {
@@ -101,8 +103,7 @@ impl Outcomes {
 }
 
 /// `train.txt` → `train.txt.outcomes.jsonl`.
-#[must_use]
-pub fn beside(log: &Path) -> PathBuf {
+fn beside(log: &Path) -> PathBuf {
     let mut name = OsString::from(log.as_os_str());
     name.push(".outcomes.jsonl");
     PathBuf::from(name)

@@ -1,0 +1,121 @@
+//! Where measurements go: times into the log, skips and failures with their reasons into the file beside it.
+
+mod outcomes;
+
+use std::collections::HashSet;
+
+use ah_measure::{Measurement, Subject};
+use ah_types::log::{Collection, LogError, LogWriter, Metadata};
+use ah_types::timing::TimingPolicy;
+use ah_types::{Outcome, Schema};
+
+use crate::error::CollectError;
+use crate::measuring::MeasuredInput;
+use crate::options::Options;
+use outcomes::{OutcomeRecord, OutcomesFile};
+
+/// Appends inputs to a log.
+pub(crate) struct Appender {
+    log: LogWriter,
+    outcomes: OutcomesFile,
+    choices: Vec<String>,
+    policy: TimingPolicy,
+    /// What an earlier run left.
+    pub earlier: EarlierRun,
+}
+
+/// What the files of an earlier run hold.
+pub(crate) struct EarlierRun {
+    /// The inputs in the log.
+    pub measured: Vec<String>,
+    /// The inputs that were skipped as a whole.
+    pub skipped: HashSet<String>,
+    /// The torn last line, which was cut off the log.
+    pub torn_line: Option<String>,
+}
+
+impl EarlierRun {
+    /// The inputs that need not be tried again.
+    pub(crate) fn inputs(&self) -> HashSet<String> {
+        self.measured.iter().chain(&self.skipped).cloned().collect()
+    }
+}
+
+impl Appender {
+    /// Opens the log of `options` and the file of outcomes beside it, or makes both.
+    pub(crate) fn open(options: &Options, subject: &Subject) -> Result<Self, CollectError> {
+        let (path, policy) = (&options.output, options.policy);
+        let schema = subject.optimization.schema()?;
+        let (mut log, torn_line) = LogWriter::open(path, &metadata(options, subject, &schema), &schema)?;
+        let measured = log.inputs()?;
+        let (outcomes, skipped) = OutcomesFile::open(path)?;
+        let earlier = EarlierRun { measured, skipped, torn_line };
+        Ok(Self { log, outcomes, choices: subject.choices.clone(), policy, earlier })
+    }
+
+    /// Appends what measuring an input gave, and returns it in a few words.
+    pub(crate) fn append(&mut self, input: &MeasuredInput) -> Result<String, LogError> {
+        match &input.result {
+            Ok(measurement) => self.append_measurement(input, measurement),
+            Err(failure) => {
+                self.append_skip(input, failure.reason())?;
+                Ok(failure.to_string())
+            }
+        }
+    }
+
+    fn append_measurement(
+        &mut self,
+        input: &MeasuredInput,
+        measurement: &Measurement,
+    ) -> Result<String, LogError> {
+        let outcomes = || self.choices.iter().zip(&measurement.outcomes);
+        let mut rows = Vec::new();
+        for (choice, outcome) in outcomes() {
+            match outcome {
+                Outcome::Measured { feedback } => {
+                    rows.extend(self.policy.rows(feedback).into_iter().map(|ms| (choice.as_str(), ms)));
+                }
+                Outcome::Failed { .. } => rows.push((choice.as_str(), f64::INFINITY)),
+                Outcome::Skipped { .. } => {}
+            }
+        }
+        let untimed = outcomes().filter(|(_, outcome)| !matches!(outcome, Outcome::Measured { .. }));
+        let records: Vec<_> = untimed
+            .map(|(choice, outcome)| OutcomeRecord {
+                input: input.planned.text.clone(),
+                choice: Some(choice.clone()),
+                outcome: outcome.clone(),
+            })
+            .collect();
+        if rows.is_empty() {
+            // Only this record tells a resumed run that the input was tried.
+            self.append_skip(input, "no choice is offered")?;
+        } else {
+            self.log.append_input(&input.planned.context, rows)?;
+        }
+        self.outcomes.append(records)?;
+        Ok(match measurement.winner() {
+            Some((choice, ms)) => format!("{} {ms:.4} ms", self.choices[choice.index()]),
+            None => "no choice could be measured".to_owned(),
+        })
+    }
+
+    /// Records that an input was skipped as a whole.
+    fn append_skip(&mut self, input: &MeasuredInput, reason: &str) -> Result<(), LogError> {
+        let outcome = Outcome::skipped(reason);
+        self.outcomes.append([OutcomeRecord { input: input.planned.text.clone(), choice: None, outcome }])
+    }
+}
+
+/// The first line of the log.
+fn metadata(options: &Options, subject: &Subject, schema: &Schema) -> Metadata {
+    let collection = Collection {
+        format: 1,
+        device: subject.device.clone(),
+        timing: options.policy,
+        seed: options.seed,
+        tool: concat!("ah-collect ", env!("CARGO_PKG_VERSION")).to_owned(),
+    };
+    Metadata::new(&subject.optimization.name, schema, subject.choices.clone(), collection)
+}

@@ -1,0 +1,73 @@
+//! The flags of every collecting program, whether it measures shipped kernels or its own functions.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ah_types::timing::TimingPolicy;
+
+use crate::plan::Shard;
+use crate::worker::Limits;
+
+/// The flags of every collecting program.
+#[derive(Clone, Debug, clap::Args)]
+pub struct RunFlags {
+    /// The log to append to
+    #[arg(long, short, default_value = "train.txt", value_name = "FILE")]
+    pub output: PathBuf,
+    /// Inputs that the log is to hold at the end [default: 1000, or no limit with --max-seconds]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub num_samples: Option<u64>,
+    /// Rows that each choice gets on each input, each from its share of the samples
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub num_reps: Option<u32>,
+    /// Start no input after this many seconds
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub max_seconds: Option<Duration>,
+    /// The seed of the inputs: the same seed gives the same inputs
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Measure exactly the contexts of this file: CSV whose header names the features, or a log
+    #[arg(long, value_name = "FILE")]
+    pub inputs: Option<PathBuf>,
+    /// Measure one part of the sequence, so that several machines share it: 1/4 is the first of four
+    #[arg(long, value_name = "I/N", default_value = "1/1")]
+    pub shard: Shard,
+    /// Seconds that one step of a choice may take before the choice counts as hung
+    #[arg(long, value_name = "S", value_parser = seconds, default_value = "20")]
+    pub hang_seconds: Duration,
+    /// Show what can be measured, with choices and features
+    #[arg(long)]
+    pub list: bool,
+    /// Describe the contents of a log; with a second log of the same inputs, also how well times repeat
+    #[arg(long, value_name = "LOG", num_args = 1..=2)]
+    pub describe: Vec<PathBuf>,
+    /// Judge this model on fresh inputs, measuring every choice there; nothing is written
+    #[arg(long, value_name = "MODEL")]
+    pub use_heuristic: Option<PathBuf>,
+    /// Serve one parent over standard input and output.
+    #[arg(long, hide = true)]
+    pub worker: bool,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
+    Duration::try_from_secs_f64(seconds).map_err(|e| e.to_string())
+}
+
+impl RunFlags {
+    /// The limits of a worker process.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        Limits { answer: self.hang_seconds, ..Limits::default() }
+    }
+
+    /// The timing policy of a runner, changed by the flags.
+    pub(super) fn policy(&self, mut policy: TimingPolicy) -> TimingPolicy {
+        if let Some(repetitions) = self.num_reps {
+            policy.repetitions = repetitions;
+            policy.min_samples = policy.min_samples.max(repetitions);
+            policy.max_samples = policy.max_samples.max(repetitions);
+        }
+        policy
+    }
+}

@@ -1,0 +1,155 @@
+//! The command line of every collecting program: collect, judge a model, describe a log, list the choices.
+//!
+//! A program gives a [`RunnerSource`] and its [`RunFlags`]; [`run`] does the rest. `ah-collect` is such a
+//! program for the shipped kernels.
+
+mod flags;
+mod progress;
+mod signals;
+mod tables;
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use ah_cli::{exit, stderr, stdout};
+use ah_measure::{Runner, sampling};
+use ah_types::{Model, Optimization, log};
+
+use crate::describe::{LogFacts, RepeatNoise};
+use crate::error::CollectError;
+use crate::options::Options;
+use crate::worker::{self, Limits};
+use crate::{collect, judge, plan};
+
+pub use flags::RunFlags;
+pub use tables::{judgement_table, list_of};
+
+/// Inputs that a run measures when neither --num-samples nor --max-seconds is given.
+const NUM_SAMPLES: u64 = 1000;
+/// Inputs that --use-heuristic judges on when --num-samples is not given.
+const JUDGED: u64 = 50;
+/// The seed of --use-heuristic, so that its inputs are not those of a log collected with the default seed.
+const JUDGE_SEED: u64 = 1000;
+
+/// The runners of a program.
+pub trait RunnerSource {
+    /// Opens one runner for each device. A model that is judged gives the `name` of its optimization.
+    ///
+    /// # Errors
+    /// There is no such optimization, or its device cannot be opened.
+    fn open(&self, name: Option<&str>, limits: Limits) -> Result<Vec<Box<dyn Runner>>, CollectError>;
+
+    /// Opens the runner of a process that was started as a worker.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    fn open_in_worker(&self) -> Result<Box<dyn Runner>, CollectError>;
+
+    /// The optimization of a log with this name, if it is known.
+    ///
+    /// # Errors
+    /// A file of the user's cannot be read.
+    fn optimization(&self, name: &str) -> Result<Option<Optimization>, CollectError>;
+
+    /// The text of `--list`.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    fn list(&self) -> Result<String, CollectError>;
+}
+
+/// Runs a command line and returns its [exit code](ah_cli::exit).
+///
+/// # Errors
+/// Whatever keeps it from its work.
+pub fn run(source: &dyn RunnerSource, flags: &RunFlags) -> Result<u8, CollectError> {
+    if flags.worker {
+        signals::ignore();
+        // An error here means that the parent is gone: nobody would read a message.
+        let _ = worker::serve(source.open_in_worker());
+        return Ok(exit::SUCCESS);
+    }
+    if let Some((log, repeat)) = flags.describe.split_first() {
+        return describe(source, log, repeat.first().map(AsRef::as_ref));
+    }
+    if flags.list {
+        stdout(&format!("{}\n", source.list()?))?;
+        return Ok(exit::SUCCESS);
+    }
+    match &flags.use_heuristic {
+        Some(path) => judge_model(source, flags, &Model::read(path)?),
+        None => collect_inputs(source, flags),
+    }
+}
+
+fn collect_inputs(source: &dyn RunnerSource, flags: &RunFlags) -> Result<u8, CollectError> {
+    let mut runners = source.open(None, flags.limits())?;
+    let Some(runner) = runners.first() else {
+        return Err(CollectError::Usage("there is nothing to measure".to_owned()));
+    };
+    let subject = runner.subject();
+    let inputs = match &flags.inputs {
+        Some(path) => Some(plan::read_inputs(path, &**runner, &subject.optimization.schema()?)?),
+        None => None,
+    };
+    let unlimited = flags.max_seconds.is_some() || inputs.is_some();
+    let options = Options {
+        seed: flags.seed.unwrap_or(0),
+        num_samples: flags.num_samples.or((!unlimited).then_some(NUM_SAMPLES)),
+        max_time: flags.max_seconds,
+        shard: flags.shard,
+        inputs,
+        ..Options::new(&flags.output, flags.policy(subject.timing))
+    };
+    let stop = signals::stop_on_signal();
+    let summary = collect(&mut runners, &options, &stop, &mut progress::Progress::default())?;
+    stderr(&format!("{summary}\nlog: {}\n", flags.output.display()));
+    Ok(if summary.interrupted { exit::INTERRUPTED } else { exit::SUCCESS })
+}
+
+fn describe(source: &dyn RunnerSource, path: &Path, repeat: Option<&Path>) -> Result<u8, CollectError> {
+    let log = log::read(&[path])?;
+    let optimization = source.optimization(&log.metadata.name)?;
+    stdout(&format!("{}\n", LogFacts::of(&log, optimization.as_ref())))?;
+    if let Some(repeat) = repeat {
+        let noise = RepeatNoise::between(&log, &log::read(&[repeat])?).ok_or_else(|| {
+            CollectError::TooLittle(format!("{} and {} share no input", path.display(), repeat.display()))
+        })?;
+        stdout(&format!("{noise}\n"))?;
+    }
+    Ok(exit::SUCCESS)
+}
+
+fn judge_model(source: &dyn RunnerSource, flags: &RunFlags, model: &Model) -> Result<u8, CollectError> {
+    let mut runner = source.open(Some(&model.optimization), flags.limits())?.swap_remove(0);
+    let subject = runner.subject().clone();
+    if let Some(learned_on) = &model.device
+        && let Err(mismatch) = learned_on.admits(&subject.device)
+    {
+        stderr(&format!(
+            "warning: {mismatch}; these results tell little about the device that it was learned on\n"
+        ));
+    }
+    let fallback = model
+        .fallback
+        .map(|id| model.choice_name(id).to_owned())
+        .or_else(|| subject.optimization.fallback_among(&subject.choices).map(str::to_owned))
+        .ok_or_else(|| CollectError::Usage("the model has no fallback to compare with".to_owned()))?;
+    let count = usize::try_from(flags.num_samples.unwrap_or(JUDGED)).unwrap_or(usize::MAX);
+    let inputs = match &flags.inputs {
+        Some(path) => {
+            let contexts = plan::read_inputs(path, &*runner, &subject.optimization.schema()?)?;
+            contexts.into_iter().zip((0..).map(|i| sampling::rng(0, i))).collect()
+        }
+        None => judge::fresh(&*runner, flags.seed.unwrap_or(JUDGE_SEED), count)?,
+    };
+    let stop = signals::stop_on_signal();
+    let inputs = inputs.into_iter().take_while(|_| !stop.load(Ordering::Relaxed));
+    let policy = flags.policy(subject.timing);
+    let each = |input: &judge::JudgedInput| {
+        stderr(&format!("{}: {} {:.4} ms\n", input.label, input.winner, input.winner_ms));
+    };
+    let judgement = judge::judge(&mut *runner, inputs, &policy, &fallback, judge::model(model), each)?;
+    stdout(&format!("{}\n", judgement_table(&judgement)))?;
+    Ok(if stop.load(Ordering::Relaxed) { exit::INTERRUPTED } else { exit::SUCCESS })
+}

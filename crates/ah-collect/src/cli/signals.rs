@@ -1,0 +1,27 @@
+//! Ctrl-C and SIGTERM.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ah_cli::{exit, stderr};
+
+/// A flag that the first SIGINT or SIGTERM sets; a second one ends the process at once.
+pub(super) fn stop_on_signal() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    let handled = ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(i32::from(exit::INTERRUPTED));
+        }
+        stderr("ending after the input in hand (once more: at once)\n");
+    });
+    if let Err(e) = handled {
+        stderr(&format!("warning: signals are not handled, Ctrl-C ends at once: {e}\n"));
+    }
+    stop
+}
+
+/// Leaves signals to the parent: Ctrl-C reaches the whole group, and the parent ends its workers.
+pub(super) fn ignore() {
+    let _ = ctrlc::set_handler(|| {});
+}

@@ -1,0 +1,69 @@
+//! What a person reads on standard output.
+
+use std::fmt::Write as _;
+
+use ah_measure::Subject;
+use ah_types::Optimization;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+use crate::judge::Judgement;
+
+/// The features of an optimization; with the subject of its runner also its fallback and choices.
+#[must_use]
+pub fn list_of(optimization: &Optimization, subject: Option<&Subject>) -> String {
+    let features: Vec<_> = optimization.features.iter().map(|f| f.name.as_str()).collect();
+    let mut text =
+        format!("{}: {}\n  features: {}", optimization.name, optimization.description, features.join(", "),);
+    if let Some(Subject { device, choices, .. }) = subject {
+        let fallback = optimization.fallback_among(choices).unwrap_or("the best single choice");
+        let _ = write!(text, "\n  fallback: {fallback}\n  {} choices on {device}:", choices.len());
+        for choice in choices {
+            let _ = write!(text, "\n    {choice}");
+        }
+    }
+    text
+}
+
+/// The judged inputs as a table, with the geometric means and the inputs that were left out.
+#[must_use]
+pub fn judgement_table(judgement: &Judgement) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(["input", "choice", "winner", "time ms", "slowdown", "speedup"]);
+    for input in &judgement.inputs {
+        table.add_row([
+            input.label.clone(),
+            input.chosen.clone().unwrap_or_else(|| format!("unsure: {}", judgement.fallback)),
+            input.winner.clone(),
+            format!("{:.4}", input.ms),
+            format!("{:.3}", input.slowdown()),
+            format!("{:.3}", input.speedup()),
+        ]);
+    }
+    table.add_row([
+        format!("geometric mean of {}", judgement.inputs.len()),
+        String::new(),
+        String::new(),
+        String::new(),
+        format!("{:.3}", judgement.slowdown()),
+        format!("{:.3}", judgement.speedup()),
+    ]);
+    for column in table.column_iter_mut().skip(3) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    let mut text = String::new();
+    for line in table.lines() {
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    let _ = write!(
+        text,
+        "slowdown: against the oracle (always {0} {1:.3}); speedup: over {0}; decided on {2:.0} % of the inputs",
+        judgement.fallback,
+        judgement.fallback_slowdown(),
+        judgement.coverage() * 100.0
+    );
+    for (label, reason) in &judgement.left_out {
+        let _ = write!(text, "\nleft out {label}: {reason}");
+    }
+    text
+}

@@ -1,0 +1,111 @@
+//! The contents of a log in numbers.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use ah_types::{Log, Optimization};
+
+use super::{Podium, medians, share};
+
+/// The contents of a log in numbers.
+#[derive(Clone, Debug)]
+pub struct LogFacts {
+    /// The optimization.
+    pub name: String,
+    /// Distinct inputs.
+    pub inputs: usize,
+    /// Choices that occur.
+    pub choices: usize,
+    /// Rows.
+    pub rows: usize,
+    /// Rows of failed choices.
+    pub failures: usize,
+    /// How often each choice wins, most often first.
+    pub wins: Vec<(String, usize)>,
+    /// The fallback, and the geometric mean of its slowdown against the oracle.
+    pub always_fallback: Option<(String, f64)>,
+    /// The best single choice among those measured on every input, and the geometric mean of its
+    /// slowdown against the oracle.
+    pub best_single: Option<(String, f64)>,
+    /// Device, timing policy and seed; PyTorch's logs have none.
+    pub collection: Option<ah_types::log::Collection>,
+}
+
+impl LogFacts {
+    /// The facts of a log; the fallback is that of `optimization`, where it is known.
+    #[must_use]
+    pub fn of(log: &Log, optimization: Option<&Optimization>) -> Self {
+        let medians = medians(log);
+        let mut wins: BTreeMap<u32, usize> = BTreeMap::new();
+        let mut costs: BTreeMap<u32, (f64, usize)> = BTreeMap::new();
+        let mut usable = 0;
+        for input in &medians {
+            let Some(Podium { winner, winner_ms, .. }) = Podium::of(input) else { continue };
+            usable += 1;
+            *wins.entry(winner).or_default() += 1;
+            for (choice, ms) in input.iter().filter(|(_, ms)| ms.is_finite()) {
+                let (sum, count) = costs.entry(*choice).or_default();
+                *sum += (ms / winner_ms).ln();
+                *count += 1;
+            }
+        }
+        let name = |choice: u32| log.choices[choice as usize].clone();
+        let slowdown = |choice: u32| {
+            let (sum, count) = *costs.get(&choice)?;
+            // The cost of always taking it is unknown unless every input has its time.
+            (count == usable).then(|| (sum * share(1, count)).exp())
+        };
+        let single = (0..u32::try_from(log.choices.len()).unwrap_or(u32::MAX))
+            .filter_map(|c| Some((c, slowdown(c)?)))
+            .min_by(|a, b| a.1.total_cmp(&b.1));
+        let fallback =
+            optimization.and_then(|o| o.fallback_among(&log.choices)).and_then(|f| log.choice_id(f));
+        let mut wins: Vec<_> = wins.into_iter().map(|(choice, n)| (name(choice), n)).collect();
+        wins.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        Self {
+            name: log.metadata.name.clone(),
+            inputs: log.inputs.len(),
+            choices: log.choices.len(),
+            rows: log.samples.len(),
+            failures: log.samples.iter().filter(|s| s.feedback.is_infinite()).count(),
+            wins,
+            always_fallback: fallback.and_then(|id| Some((name(id.0), slowdown(id.0)?))),
+            best_single: single.map(|(choice, slowdown)| (name(choice), slowdown)),
+            collection: log.metadata.collection.clone(),
+        }
+    }
+}
+
+impl fmt::Display for LogFacts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: {} inputs, {} choices, {} rows", self.name, self.inputs, self.choices, self.rows)?;
+        if self.failures > 0 {
+            writeln!(f, "failed: {} rows", self.failures)?;
+        }
+        if let Some(c) = &self.collection {
+            writeln!(f, "device: {}", c.device)?;
+            writeln!(f, "seed: {}; tool: {}", c.seed, c.tool)?;
+            writeln!(f, "policy: {}", serde_json::to_string(&c.timing).unwrap_or_default())?;
+        }
+        let wins = self
+            .wins
+            .iter()
+            .take(10)
+            .map(|(name, n)| format!("{name} {:.1} %", 100.0 * share(*n, self.inputs)));
+        write!(f, "wins: {}", wins.collect::<Vec<_>>().join(", "))?;
+        if self.wins.len() > 10 {
+            write!(f, ", and {} more choices", self.wins.len() - 10)?;
+        }
+        match &self.always_fallback {
+            Some((name, slowdown)) => write!(f, "\nalways the fallback {name}: {slowdown:.4} of the oracle")?,
+            None => write!(
+                f,
+                "\nalways the fallback: unknown (none is known, or it was not measured on every input)"
+            )?,
+        }
+        if let Some((name, slowdown)) = &self.best_single {
+            write!(f, "\nbest single choice {name}: {slowdown:.4} of the oracle")?;
+        }
+        Ok(())
+    }
+}

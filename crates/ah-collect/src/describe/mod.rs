@@ -1,0 +1,97 @@
+//! `--describe`: what a log holds, and how well its times repeat.
+
+mod facts;
+mod noise;
+
+use std::collections::BTreeMap;
+
+use ah_types::{Log, median};
+
+pub use facts::LogFacts;
+pub use noise::RepeatNoise;
+
+/// The median feedback of one input, by choice.
+type Medians = BTreeMap<u32, f64>;
+
+/// The medians of each input.
+fn medians(log: &Log) -> Vec<Medians> {
+    let mut samples: Vec<BTreeMap<u32, Vec<f64>>> = vec![BTreeMap::new(); log.inputs.len()];
+    for sample in &log.samples {
+        samples[sample.input as usize].entry(sample.choice.0).or_default().push(sample.feedback);
+    }
+    let of_input = |choices: BTreeMap<u32, Vec<f64>>| {
+        choices.into_iter().filter_map(|(choice, times)| Some((choice, median(&times)?))).collect()
+    };
+    samples.into_iter().map(of_input).collect()
+}
+
+/// The two fastest choices of an input.
+struct Podium {
+    winner: u32,
+    winner_ms: f64,
+    /// Infinite where no second choice has a time.
+    second_ms: f64,
+}
+
+impl Podium {
+    /// `None` where every choice failed.
+    fn of(medians: &Medians) -> Option<Self> {
+        let mut times: Vec<_> =
+            medians.iter().filter(|(_, ms)| ms.is_finite()).map(|(choice, ms)| (*ms, *choice)).collect();
+        times.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let (winner_ms, winner) = *times.first()?;
+        Some(Self { winner, winner_ms, second_ms: times.get(1).map_or(f64::INFINITY, |t| t.0) })
+    }
+}
+
+#[allow(clippy::cast_precision_loss)] // Counts are far below 2^53.
+fn share(part: usize, whole: usize) -> f64 {
+    part as f64 / whole.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use ah_types::Optimization;
+
+    use super::*;
+
+    fn log(rows: &str) -> Log {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log.txt");
+        let head =
+            r#"{"name":"x","device_capa":[0,0],"numerical_features":["size"],"categorical_features":[]}"#;
+        std::fs::write(&path, format!("{head}\nsize,choice,feedback\n{rows}")).unwrap();
+        ah_types::log::read(&[path]).unwrap()
+    }
+
+    #[test]
+    fn wins_and_losses_of_single_choices() {
+        let optimization = Optimization::from_toml(
+            "name = \"x\"\nfallback = [\"a\"]\n[[feature]]\nname = \"size\"\nkind = \"numerical\"",
+        )
+        .unwrap();
+        // a loses 2 on size 2 and 2 on size 3; b loses 4 on size 1; c is not measured on size 1.
+        let log = log("1,a,1\n1,b,4\n2,a,2\n2,b,1\n2,c,inf\n3,a,2\n3,b,1\n3,c,1.5\n");
+        let facts = LogFacts::of(&log, Some(&optimization));
+        assert_eq!(facts.wins, [("b".to_owned(), 2), ("a".to_owned(), 1)]);
+        assert_eq!((facts.inputs, facts.failures), (3, 1));
+        let (name, loss) = facts.always_fallback.clone().unwrap();
+        assert_eq!(name, "a");
+        assert!((loss - 4_f64.powf(1.0 / 3.0)).abs() < 1e-12, "{loss}");
+        let (_, best) = facts.best_single.clone().unwrap();
+        assert!((best - 4_f64.powf(1.0 / 3.0)).abs() < 1e-12, "{best}");
+        assert!(facts.to_string().contains("wins: b 66.7 %, a 33.3 %"), "{facts}");
+    }
+
+    #[test]
+    fn repeats_are_compared_by_name() {
+        let first = log("1,a,1\n1,b,2\n2,a,1.00\n2,b,1.01\n3,a,1\n");
+        // The other order gives other ids; size 2's winner changes within 3 %; size 3 is missing.
+        let second = log("2,b,1\n2,a,1.02\n1,b,2\n1,a,1.1\n");
+        let noise = RepeatNoise::between(&first, &second).unwrap();
+        assert_eq!((noise.inputs, noise.pairs, noise.clear), (2, 4, 1));
+        assert_eq!((noise.winner_changes, noise.clear_winner_changes), (0.5, 0.0));
+        assert!((noise.p95_deviation - 0.1).abs() < 1e-9, "{noise:?}");
+        assert_eq!(RepeatNoise::between(&first, &log("9,a,1\n")), None);
+    }
+}

@@ -1,0 +1,47 @@
+//! Errors that end a run.
+
+use ah_types::log::LogError;
+use ah_types::{ModelError, OptimizationError};
+
+/// A run cannot start or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum CollectError {
+    /// A log or a file of inputs cannot be read or written.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The optimization is unknown or malformed.
+    #[error(transparent)]
+    Optimization(#[from] OptimizationError),
+    /// The model cannot be read.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The device or backend is missing or does not work.
+    #[error("{0}")]
+    Device(String),
+    /// The request makes no sense here.
+    #[error("{0}")]
+    Usage(String),
+    /// There is nothing to judge or to write.
+    #[error("{0}")]
+    TooLittle(String),
+    /// Standard output cannot be written.
+    #[cfg(feature = "cli")]
+    #[error(transparent)]
+    Output(#[from] ah_cli::OutputError),
+}
+
+#[cfg(feature = "cli")]
+impl ah_cli::FatalError for CollectError {
+    fn exit_code(&self) -> u8 {
+        use ah_cli::exit;
+        match self {
+            Self::Log(e) => e.exit_code(),
+            Self::Model(e) => e.exit_code(),
+            Self::Optimization(e) => e.exit_code(),
+            Self::Device(_) => exit::DEVICE,
+            Self::Usage(_) => exit::USAGE,
+            Self::TooLittle(_) => exit::TOO_LITTLE,
+            Self::Output(e) => e.exit_code(),
+        }
+    }
+}

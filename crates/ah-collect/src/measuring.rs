@@ -1,0 +1,134 @@
+//! The middle of a run: one thread for each runner takes inputs from one queue until it ends.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::Instant;
+
+use ah_measure::{Failure, Measurement, Runner, measure};
+use ah_types::timing::TimingPolicy;
+
+use crate::error::CollectError;
+use crate::plan::{InputQueue, PlannedInput};
+
+/// A run gives up after this many skipped inputs in a row: something is wrong with all of them.
+const MAX_SKIPPED: u32 = 500;
+
+/// The queue of a run and its limits.
+pub(crate) struct LimitedQueue {
+    pub queue: InputQueue,
+    /// The number of inputs that may still be measured.
+    pub left: Option<u64>,
+    /// No input starts after this.
+    pub deadline: Option<Instant>,
+}
+
+impl LimitedQueue {
+    fn next(&mut self, runner: &dyn Runner) -> Result<Option<PlannedInput>, Failure> {
+        if self.left == Some(0) || self.deadline.is_some_and(|d| Instant::now() >= d) {
+            return Ok(None);
+        }
+        let planned = self.queue.next(runner)?;
+        if planned.is_some() {
+            self.left = self.left.map(|n| n - 1);
+        }
+        Ok(planned)
+    }
+}
+
+/// An input and what measuring it gave. An error is the reason why the whole input was skipped.
+pub(crate) struct MeasuredInput {
+    pub planned: PlannedInput,
+    /// The input in a few words.
+    pub label: String,
+    pub result: Result<Measurement, Failure>,
+}
+
+impl MeasuredInput {
+    /// Why the device is of no more use.
+    fn lost_device(&self) -> Option<&str> {
+        match &self.result {
+            Ok(measurement) => measurement.lost.as_deref(),
+            Err(Failure::DeviceLost(reason)) => Some(reason),
+            Err(_) => None,
+        }
+    }
+}
+
+/// Measures the inputs of `queue` on all runners at once, and calls `each` on this thread with every
+/// input as soon as it is done. Ends when the queue ends, when `stop` is set, or at the first error.
+///
+/// # Errors
+/// Those of `each`; the device is lost; no input can be drawn, or every input is skipped.
+pub(crate) fn measure_inputs(
+    runners: &mut [Box<dyn Runner>],
+    queue: LimitedQueue,
+    policy: TimingPolicy,
+    stop: &AtomicBool,
+    mut each: impl FnMut(&MeasuredInput) -> Result<(), CollectError>,
+) -> Result<(), CollectError> {
+    let queue = Mutex::new(queue);
+    let abort = AtomicBool::new(false);
+    let ended = || stop.load(Ordering::Relaxed) || abort.load(Ordering::Relaxed);
+    std::thread::scope(|scope| {
+        let (send, receive) = mpsc::channel();
+        for runner in runners {
+            let (send, queue) = (send.clone(), &queue);
+            scope.spawn(move || take_inputs(runner.as_mut(), queue, policy, &send, ended));
+        }
+        drop(send);
+        let mut skipped_in_a_row = 0;
+        let result = receive.iter().try_for_each(|drawn| {
+            let input = drawn.map_err(|e| CollectError::Device(format!("no input can be drawn: {e}")))?;
+            each(&input)?;
+            if let Some(reason) = input.lost_device() {
+                return Err(CollectError::Device(format!("the device is lost: {reason}")));
+            }
+            match &input.result {
+                Ok(_) => skipped_in_a_row = 0,
+                Err(failure) => {
+                    skipped_in_a_row += 1;
+                    if skipped_in_a_row >= MAX_SKIPPED {
+                        return Err(CollectError::Device(format!("{MAX_SKIPPED} inputs in a row {failure}")));
+                    }
+                }
+            }
+            Ok(())
+        });
+        abort.store(true, Ordering::Relaxed);
+        result
+    })
+}
+
+/// The work of one thread. Sends each input when it is done, or the reason why none can be drawn.
+fn take_inputs(
+    runner: &mut dyn Runner,
+    queue: &Mutex<LimitedQueue>,
+    policy: TimingPolicy,
+    send: &mpsc::Sender<Result<MeasuredInput, Failure>>,
+    ended: impl Fn() -> bool,
+) {
+    while !ended() {
+        let planned = match lock(queue).next(runner) {
+            Ok(Some(planned)) => planned,
+            Ok(None) => return,
+            Err(failure) => {
+                let _ = send.send(Err(failure));
+                return;
+            }
+        };
+        let result = measure(runner, &planned.context, planned.rng.clone(), &policy);
+        if result.is_err() {
+            let mut queue = lock(queue);
+            queue.left = queue.left.map(|n| n + 1);
+        }
+        let input = MeasuredInput { label: runner.label(&planned.context), planned, result };
+        let lost = input.lost_device().is_some();
+        if send.send(Ok(input)).is_err() || lost {
+            return;
+        }
+    }
+}
+
+fn lock(queue: &Mutex<LimitedQueue>) -> MutexGuard<'_, LimitedQueue> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner)
+}

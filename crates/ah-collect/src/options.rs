@@ -1,0 +1,43 @@
+//! The options of a run.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ah_types::Context;
+use ah_types::timing::TimingPolicy;
+
+use crate::plan::Shard;
+
+/// The options of a run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The log.
+    pub output: PathBuf,
+    /// How choices are timed.
+    pub policy: TimingPolicy,
+    /// The seed of the inputs.
+    pub seed: u64,
+    /// The number of inputs that the log is to hold at the end; `None`: no limit.
+    pub num_samples: Option<u64>,
+    /// No input starts after this time.
+    pub max_time: Option<Duration>,
+    /// The part of the sequence that this run measures.
+    pub shard: Shard,
+    /// Exactly these contexts, instead of the sequence.
+    pub inputs: Option<Vec<Context>>,
+}
+
+impl Options {
+    /// Into this log, without limits, under this policy, with seed 0.
+    pub fn new(output: impl Into<PathBuf>, policy: TimingPolicy) -> Self {
+        Self {
+            output: output.into(),
+            policy,
+            seed: 0,
+            num_samples: None,
+            max_time: None,
+            shard: Shard::default(),
+            inputs: None,
+        }
+    }
+}

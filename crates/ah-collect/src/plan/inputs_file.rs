@@ -1,0 +1,110 @@
+//! A file of contexts: a log, or CSV whose header names the features.
+
+use std::path::Path;
+
+use ah_measure::Runner;
+use ah_types::feature::{Feature, FeatureKind};
+use ah_types::log::{LogError, Place};
+use ah_types::{Context, Schema, Value};
+
+/// Reads the contexts of a file. A log gives its inputs. In CSV, each further column gives a value beside
+/// the features; it is not logged, but a command can use it.
+///
+/// # Errors
+/// [`LogError`] with file, line, column, expected and found; also for a context outside the runner's domain.
+pub fn read_inputs(path: &Path, runner: &dyn Runner, schema: &Schema) -> Result<Vec<Context>, LogError> {
+    let io = |source| LogError::Io { path: path.to_owned(), action: "read", source };
+    let is_log = std::fs::read(path).map_err(io)?.first().is_some_and(|b| [b'{', 0x1f].contains(b));
+    let file = InputsFile { path, runner };
+    if is_log { file.read_log(schema) } else { file.read_csv(schema) }
+}
+
+struct InputsFile<'a> {
+    path: &'a Path,
+    runner: &'a dyn Runner,
+}
+
+impl InputsFile<'_> {
+    fn read_log(&self, schema: &Schema) -> Result<Vec<Context>, LogError> {
+        let log = ah_types::log::read(&[self.path])?;
+        let contexts = (0..log.inputs.len()).map(|i| log.context(i));
+        let accepted = contexts.map(|context| match context.row(schema) {
+            Err(e) => Err(self.malformed(2, 0, "a column for each feature", &e.to_string(), "see --list")),
+            Ok(_) => self.accept(0, context),
+        });
+        accepted.collect()
+    }
+
+    fn read_csv(&self, schema: &Schema) -> Result<Vec<Context>, LogError> {
+        let csv_error = |e: csv::Error| {
+            let line = e.position().map_or(1, csv::Position::line);
+            self.malformed(line, 0, "CSV", &e.to_string(), "mend the line")
+        };
+        let mut reader =
+            csv::ReaderBuilder::new().trim(csv::Trim::All).from_path(self.path).map_err(csv_error)?;
+        let header = reader.headers().map_err(csv_error)?.clone();
+        for feature in schema.features() {
+            if !header.iter().any(|h| h == feature.name) {
+                let found = format!("{:?}", header.iter().collect::<Vec<_>>().join(","));
+                let hint = "the header names every feature (ah-collect --list shows them)";
+                return Err(self.malformed(1, 0, &format!("a column {:?}", feature.name), &found, hint));
+            }
+        }
+        let mut contexts = Vec::new();
+        for record in reader.records() {
+            let record = record.map_err(csv_error)?;
+            let line = record.position().map_or(1, csv::Position::line);
+            let mut context = Context::new();
+            for (column, (name, text)) in (1..).zip(header.iter().zip(&record)) {
+                context.set(name, self.value(schema.get(name), text, line, column)?);
+            }
+            contexts.push(self.accept(line, context)?);
+        }
+        if contexts.is_empty() {
+            let hint = "add one line for each context";
+            return Err(self.malformed(1, 0, "at least one context", "none", hint));
+        }
+        Ok(contexts)
+    }
+
+    /// The value of a field; a column that is no feature holds text.
+    fn value(
+        &self,
+        feature: Option<&Feature>,
+        text: &str,
+        line: u64,
+        column: u64,
+    ) -> Result<Value, LogError> {
+        let Some(feature) = feature.filter(|f| f.kind == FeatureKind::Numerical) else {
+            return Ok(Value::from(text));
+        };
+        match text.parse::<f64>() {
+            Ok(x) if x.is_finite() => Ok(Value::Number(x)),
+            _ => {
+                let expected = format!("a number for {:?}", feature.name);
+                Err(self.malformed(line, column, &expected, &format!("{text:?}"), "mend it"))
+            }
+        }
+    }
+
+    fn accept(&self, line: u64, context: Context) -> Result<Context, LogError> {
+        match self.runner.accepts(&context) {
+            Ok(()) => Ok(context),
+            Err(found) => {
+                let name = &self.runner.subject().optimization.name;
+                let expected = format!("a context that {name} can measure here");
+                let found = format!("{context}: {found}");
+                Err(self.malformed(line, 0, &expected, &found, "change it or take it out"))
+            }
+        }
+    }
+
+    fn malformed(&self, line: u64, column: u64, expected: &str, found: &str, hint: &str) -> LogError {
+        LogError::Malformed {
+            place: Place { path: self.path.to_owned(), line, column },
+            expected: expected.to_owned(),
+            found: found.to_owned(),
+            hint: hint.to_owned(),
+        }
+    }
+}

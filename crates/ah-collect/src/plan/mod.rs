@@ -1,0 +1,91 @@
+//! Which inputs are measured, in which order: the seeded sequence, or a list from the user.
+
+mod inputs_file;
+mod shard;
+
+use std::collections::HashSet;
+
+use ah_measure::sampling::{self, Rng};
+use ah_measure::{Failure, Runner};
+use ah_types::{Context, Schema};
+
+pub use inputs_file::read_inputs;
+pub use shard::Shard;
+
+/// A sequence counts as exhausted after this many draws in a row that were all drawn before.
+const MAX_REPEATS: u32 = 100_000;
+
+/// An input to be measured.
+#[derive(Clone, Debug)]
+pub struct PlannedInput {
+    /// Its features.
+    pub context: Context,
+    /// The generator of the operands' random data. For a drawn input it is in the state that
+    /// [`draw`](ah_measure::BenchmarkRunner::draw) found.
+    pub rng: Rng,
+    /// The features' text as written in the log: the key of the input.
+    pub text: String,
+}
+
+/// The inputs that are still to be measured.
+#[derive(Debug)]
+pub struct InputQueue {
+    /// `None`: the runner draws the inputs from the seed.
+    listed: Option<Vec<Context>>,
+    next: u64,
+    seed: u64,
+    shard: Shard,
+    seen: HashSet<String>,
+    schema: Schema,
+}
+
+impl InputQueue {
+    /// The sequence of `seed`, or the `listed` inputs, without those whose text is in `seen`.
+    #[must_use]
+    pub fn new(
+        listed: Option<Vec<Context>>,
+        seed: u64,
+        shard: Shard,
+        seen: HashSet<String>,
+        schema: Schema,
+    ) -> Self {
+        Self { listed, next: 0, seed, shard, seen, schema }
+    }
+
+    /// The next input; `None` when the list ends or every draw repeats an earlier one.
+    ///
+    /// # Errors
+    /// The runner cannot draw.
+    pub fn next(&mut self, runner: &dyn Runner) -> Result<Option<PlannedInput>, Failure> {
+        let mut repeats = 0;
+        while repeats < MAX_REPEATS {
+            let position = self.next;
+            self.next += 1;
+            let rng = sampling::rng(self.seed, position);
+            let context = match &self.listed {
+                Some(contexts) => match usize::try_from(position).ok().and_then(|i| contexts.get(i)) {
+                    Some(context) => context.clone(),
+                    None => return Ok(None),
+                },
+                None => runner.draw(&mut rng.clone())?,
+            };
+            let text = context.log_text(&self.schema);
+            // An input that is drawn twice belongs to the shard that drew it first.
+            if !self.seen.insert(text.clone()) {
+                repeats += 1;
+            } else if self.shard.contains(position) {
+                return Ok(Some(PlannedInput { context, rng, text }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The number of listed inputs that are not measured yet; `None` for a sequence.
+    #[must_use]
+    pub fn remaining(&self) -> Option<u64> {
+        let contexts = self.listed.as_ref()?;
+        let mut seen = self.seen.clone();
+        let fresh = contexts.iter().zip(0..).filter(|(c, _)| seen.insert(c.log_text(&self.schema)));
+        Some(fresh.filter(|(_, position)| self.shard.contains(*position)).count() as u64)
+    }
+}

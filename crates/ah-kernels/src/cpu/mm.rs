@@ -5,7 +5,7 @@ use ah_types::{ChoiceId, Context, Optimization};
 
 use super::clock;
 use super::kernels::{MatMul, MatMut, Scratch};
-use super::operands::{self, Operand, Projection, size};
+use super::operands::{self, Operand, Projection};
 use crate::layout::Layout;
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
@@ -92,10 +92,10 @@ impl BenchmarkRunner for MmRunner {
 
     fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let Shape { m, k, n, strides } = Shape::of(context).map_err(Failure::skipped)?;
-        let a = Operand::random(m, k, strides.0, rng);
-        let b = Operand::random(k, n, strides.1, rng);
+        let a = Operand::random(m, k, strides.0, rng)?;
+        let b = Operand::random(k, n, strides.1, rng)?;
         let projection = Projection::new(a.view()?, b.view()?, rng);
-        Ok(Input { a, b, c: vec![0.0; m * n], shape: (m, n), projection })
+        Ok(Input { a, b, c: vec![0.0; operands::elements(m, n)?], shape: (m, n), projection })
     }
 
     fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
@@ -127,15 +127,7 @@ struct Shape {
 
 impl Shape {
     fn of(context: &Context) -> Result<Self, String> {
-        for (name, expected) in
-            [("mat1_dtype", "torch.float32"), ("mat2_dtype", "torch.float32"), ("using_tf32", "False")]
-        {
-            let found = context.category(name).unwrap_or_default();
-            if found != expected {
-                return Err(format!("on a CPU {name} must be {expected}, found {found:?}"));
-            }
-        }
-        let [m, k, n] = [size(context, "m")?, size(context, "k")?, size(context, "n")?];
+        let [m, k, n] = operands::product(context)?;
         let strides = (operands::strides(context, "mat1", m, k)?, operands::strides(context, "mat2", k, n)?);
         Ok(Self { m, k, n, strides })
     }

@@ -1,4 +1,4 @@
-//! Matrices of random numbers, and the check of a product against them.
+//! Matrices of random numbers, the features that describe them, and the check of a product.
 
 use ah_types::Context;
 use rand::Rng as _;
@@ -8,7 +8,20 @@ use crate::layout::Layout;
 use ah_measure::Failure;
 use ah_measure::sampling::Rng;
 
-/// A matrix and the memory under it.
+/// Most elements of an operand: 4 GiB.
+const MAX_ELEMENTS: usize = 1 << 30;
+
+/// Returns the number of elements of a `rows × cols` array.
+///
+/// # Errors
+/// [`Failure::Skipped`] where they are too many to measure on.
+pub(super) fn elements(rows: usize, cols: usize) -> Result<usize, Failure> {
+    let count = rows.checked_mul(cols).filter(|n| *n <= MAX_ELEMENTS);
+    count
+        .ok_or_else(|| Failure::skipped(format!("{rows}×{cols} elements exceed the limit of {MAX_ELEMENTS}")))
+}
+
+/// A dense matrix and the memory under it.
 #[derive(Debug)]
 pub(super) struct Operand {
     data: Vec<f32>,
@@ -18,13 +31,18 @@ pub(super) struct Operand {
 }
 
 impl Operand {
-    /// Numbers from −1 to 1.
-    pub(super) fn random(rows: usize, cols: usize, strides: (usize, usize), rng: &mut Rng) -> Self {
-        let mut operand = Self { data: Vec::new(), rows, cols, strides };
-        let len =
-            if rows == 0 || cols == 0 { 0 } else { (rows - 1) * strides.0 + (cols - 1) * strides.1 + 1 };
-        operand.data = (0..len).map(|_| rng.random_range(-1.0..1.0)).collect();
-        operand
+    /// Draws numbers from −1 to 1.
+    ///
+    /// # Errors
+    /// As [`elements`].
+    pub(super) fn random(
+        rows: usize,
+        cols: usize,
+        strides: (usize, usize),
+        rng: &mut Rng,
+    ) -> Result<Self, Failure> {
+        let data = (0..elements(rows, cols)?).map(|_| rng.random_range(-1.0..1.0)).collect();
+        Ok(Self { data, rows, cols, strides })
     }
 
     /// Sets everything outside the first `rows × cols` elements to zero.
@@ -43,7 +61,7 @@ impl Operand {
     }
 }
 
-/// A whole number from 1 up in a context.
+/// Reads a whole number from 1 up from a context.
 pub(super) fn size(context: &Context, name: &str) -> Result<usize, String> {
     match context.number(name) {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Checked here.
@@ -52,7 +70,20 @@ pub(super) fn size(context: &Context, name: &str) -> Result<usize, String> {
     }
 }
 
-/// The strides of a dense `rows × cols` matrix, checked.
+/// Reads m, k and n of a product, and checks that it is one in float32.
+pub(super) fn product(context: &Context) -> Result<[usize; 3], String> {
+    for (name, expected) in
+        [("mat1_dtype", "torch.float32"), ("mat2_dtype", "torch.float32"), ("using_tf32", "False")]
+    {
+        let found = context.category(name).unwrap_or_default();
+        if found != expected {
+            return Err(format!("on a CPU {name} must be {expected}, found {found:?}"));
+        }
+    }
+    Ok([size(context, "m")?, size(context, "k")?, size(context, "n")?])
+}
+
+/// Reads the strides of a `rows × cols` matrix, and checks that it is dense.
 pub(super) fn strides(
     context: &Context,
     mat: &str,
@@ -71,45 +102,51 @@ pub(super) fn strides(
     ))
 }
 
-/// What a product must be, without computing it: A·(B·x) for a vector x of random signs, in f64.
+/// A check of a product that does not compute it: A·(B·x) for a vector x of random signs, in f64.
 ///
-/// Comparing C·x with it row by row finds a wrong element of C as surely as its error exceeds
-/// the rounding of its row (Freivalds, *Probabilistic machines can use less running time*, 1977),
-/// in O(m·k + k·n) instead of O(m·k·n) operations: at 1024³ about 2 ms instead of 600 ms.
+/// C·x is compared with it row by row. That finds a wrong element of C whose error exceeds the rounding of
+/// its row (Freivalds, *Probabilistic machines can use less running time*, 1977), in O(m·k + k·n) instead
+/// of O(m·k·n) operations: at 1024³ about 2 ms instead of 600 ms.
 #[derive(Debug)]
 pub(super) struct Projection {
     signs: Vec<f64>,
     expected: Vec<f64>,
+    /// Largest error of a row that rounding explains.
     tolerance: f64,
 }
 
 impl Projection {
     pub(super) fn new(a: MatRef, b: MatRef, rng: &mut Rng) -> Self {
         let signs: Vec<f64> = (0..b.cols()).map(|_| if rng.random() { 1.0 } else { -1.0 }).collect();
-        let times = |m: MatRef, x: &[f64]| -> Vec<f64> {
+        let times = |m: MatRef, x: &[f64], of: fn(f64) -> f64| -> Vec<f64> {
             (0..m.rows())
-                .map(|i| x.iter().enumerate().map(|(j, x)| f64::from(m.at(i, j)) * x).sum())
+                .map(|i| x.iter().enumerate().map(|(j, x)| of(f64::from(m.at(i, j))) * x).sum())
                 .collect()
         };
-        let expected = times(a, &times(b, &signs));
-        // Elements of C are about √k/3 large and carry a rounding error of about ε√k/2 of that
-        // when summed one by one; 16 times that leaves room for the tail over all rows.
+        let expected = times(a, &times(b, &signs, |x| x), |x| x);
+        // The size of a row's sum if its terms did not cancel. `expected` itself may cancel: with k = 1 all
+        // its elements are multiples of one sum, which can be as small as its rounding.
+        let squares = times(a, &times(b, &vec![1.0; b.cols()], |x| x * x), |x| x * x);
         #[allow(clippy::cast_precision_loss)]
-        let tolerance = 1e-6 * (a.cols() as f64).sqrt().max(1.0);
+        let size = (squares.iter().sum::<f64>() / squares.len().max(1) as f64).sqrt();
+        // Summed one by one, k terms carry a rounding error of about ε√k/2 of that; 16 times as much leaves
+        // room for the tail over all rows.
+        #[allow(clippy::cast_precision_loss)]
+        let tolerance = 1e-6 * (a.cols() as f64).sqrt().max(1.0) * size.max(f64::MIN_POSITIVE);
         Self { signs, expected, tolerance }
     }
 
     /// Checks a row-major product.
+    ///
+    /// # Errors
+    /// [`Failure::Failed`] with the first row that is wrong.
     pub(super) fn check(&self, c: &[f32]) -> Result<(), Failure> {
-        let norm = self.expected.iter().map(|e| e * e).sum::<f64>();
-        #[allow(clippy::cast_precision_loss)]
-        let rms = (norm / self.expected.len().max(1) as f64).sqrt().max(f64::MIN_POSITIVE);
-        for (row, expected) in c.chunks_exact(self.signs.len()).zip(&self.expected) {
+        for (i, (row, expected)) in c.chunks_exact(self.signs.len()).zip(&self.expected).enumerate() {
             let found: f64 = row.iter().zip(&self.signs).map(|(c, x)| f64::from(*c) * x).sum();
-            let error = (found - expected).abs() / rms;
+            let error = (found - expected).abs();
             if error > self.tolerance || error.is_nan() {
                 return Err(Failure::failed(format!(
-                    "wrong result: relative error {error:.2e} (at most {:.2e} expected)",
+                    "wrong result: row {i} is off by {error:.2e} (at most {:.2e} expected)",
                     self.tolerance
                 )));
             }
@@ -126,23 +163,37 @@ mod tests {
 
     #[test]
     fn right_products_pass_and_one_wrong_element_does_not() {
-        for (m, k, n) in [(1, 1, 1), (3, 700, 5), (40, 17, 300), (65, 512, 129)] {
-            let mut rng = sampling::rng(3, (m * n) as u64);
-            let a = Operand::random(m, k, (1, m), &mut rng);
-            let b = Operand::random(k, n, (n, 1), &mut rng);
+        let shapes = [(1, 1, 1), (3, 700, 5), (40, 17, 300), (65, 512, 129), (9, 1, 2), (1163, 1, 6)];
+        // Many draws, because the signs of some let a row's terms cancel.
+        for (draw, (m, k, n)) in (0..40).flat_map(|draw| shapes.map(|shape| (draw, shape))) {
+            let mut rng = sampling::rng(draw, (m * n) as u64);
+            let a = Operand::random(m, k, (1, m), &mut rng).unwrap();
+            let b = Operand::random(k, n, (n, 1), &mut rng).unwrap();
             let (a, b) = (a.view().unwrap(), b.view().unwrap());
             let projection = Projection::new(a, b, &mut rng);
             #[allow(clippy::cast_possible_truncation)]
             let c: Vec<f32> = reference::product(a, b).into_iter().map(|x| x as f32).collect();
-            projection.check(&c).unwrap();
+            projection.check(&c).unwrap_or_else(|e| panic!("draw {draw}, {m}×{k}×{n}: {e}"));
             // As if one product of two elements were missing from one sum.
             for at in [0, c.len() / 2, c.len() - 1] {
+                let term = a.at(at / n, k - 1) * b.at(k - 1, at % n);
+                if f64::from(term.abs()) < 2.0 * projection.tolerance {
+                    continue;
+                }
                 let mut wrong = c.clone();
-                wrong[at] -= a.at(at / n, k - 1) * b.at(k - 1, at % n);
-                assert!(projection.check(&wrong).is_err(), "{m}×{k}×{n} at {at}");
+                wrong[at] -= term;
+                assert!(projection.check(&wrong).is_err(), "draw {draw}, {m}×{k}×{n} at {at}");
                 wrong[at] = f32::NAN;
                 assert!(projection.check(&wrong).is_err());
             }
+        }
+    }
+
+    #[test]
+    fn operands_that_fit_no_memory_are_skipped() {
+        for (rows, cols) in [(1 << 20, 1 << 20), (1_000_000_000, 1_000_000_000), (usize::MAX, 2)] {
+            let failure = Operand::random(rows, cols, (cols, 1), &mut sampling::rng(0, 0)).unwrap_err();
+            assert!(matches!(failure, Failure::Skipped(_)), "{failure}");
         }
     }
 }

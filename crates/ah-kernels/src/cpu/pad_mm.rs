@@ -3,9 +3,9 @@
 use ah_types::timing::TimingPolicy;
 use ah_types::{ChoiceId, Context, Optimization};
 
-use super::kernels::pad_mm::{ALIGNMENT, PadMm, Side};
+use super::kernels::pad_mm::{PadMm, Side, alignment};
 use super::kernels::{MatMut, Scratch};
-use super::operands::{Operand, Projection, size};
+use super::operands::{Operand, Projection};
 use super::{clock, operands};
 use crate::layout::Layout;
 use ah_measure::sampling::{self, Rng};
@@ -32,7 +32,7 @@ impl PadMmRunner {
             early_stop_ratio: 10.0,
             ..TimingPolicy::default()
         };
-        let choices = PadMm::choices().into_iter().map(|c| c.name().to_owned()).collect();
+        let choices = PadMm::CHOICES.into_iter().map(|c| c.name().to_owned()).collect();
         let subject = Subject { optimization, device: ah_measure::this_cpu(), choices, timing };
         Self { subject, scratch: Scratch::default() }
     }
@@ -65,7 +65,7 @@ fn side(operand: &Operand, prepadded: bool, rows: usize, cols: usize) -> Result<
 }
 
 fn padded_length(size: u64) -> u64 {
-    size.next_multiple_of(ALIGNMENT as u64) - size
+    size.next_multiple_of(alignment() as u64) - size
 }
 
 impl BenchmarkRunner for PadMmRunner {
@@ -104,8 +104,8 @@ impl BenchmarkRunner for PadMmRunner {
             .with("m_padded_length", padded_length(m))
             .with("k_padded_length", padded_length(k))
             .with("n_padded_length", padded_length(n))
-            .with("mat1_align_size", ALIGNMENT)
-            .with("mat2_align_size", ALIGNMENT)
+            .with("mat1_align_size", alignment())
+            .with("mat2_align_size", alignment())
             .with("mat1_dtype", "torch.float32")
             .with("mat2_dtype", "torch.float32")
             .with("prepadded_mat1", prepadded.0)
@@ -127,20 +127,20 @@ impl BenchmarkRunner for PadMmRunner {
             if !prepadded {
                 return Operand::random(rows, cols, strides, rng);
             }
-            let [tall, wide] = [rows, cols].map(|s| s.next_multiple_of(ALIGNMENT));
-            let mut operand = Operand::random(tall, wide, strides, rng);
+            let [tall, wide] = [rows, cols].map(|s| s.next_multiple_of(alignment()));
+            let mut operand = Operand::random(tall, wide, strides, rng)?;
             operand.zero_outside(rows, cols);
-            operand
+            Ok(operand)
         };
-        let a = operand(m, k, strides.0, prepadded.0);
-        let b = operand(k, n, strides.1, prepadded.1);
+        let a = operand(m, k, strides.0, prepadded.0)?;
+        let b = operand(k, n, strides.1, prepadded.1)?;
         let projection = Projection::new(a.view()?.block(0, 0, m, k), b.view()?.block(0, 0, k, n), rng);
-        Ok(Input { shape: [m, k, n], a, b, prepadded, c: vec![0.0; m * n], projection })
+        Ok(Input { shape: [m, k, n], a, b, prepadded, c: vec![0.0; operands::elements(m, n)?], projection })
     }
 
     fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
         input.c.fill(f32::NAN);
-        input.run(PadMm::choices()[choice.index()], &mut self.scratch)?;
+        input.run(PadMm::CHOICES[choice.index()], &mut self.scratch)?;
         input.projection.check(&input.c)
     }
 
@@ -150,7 +150,7 @@ impl BenchmarkRunner for PadMmRunner {
         choice: ChoiceId,
         burst: Burst,
     ) -> Result<Vec<f64>, Failure> {
-        let choice = PadMm::choices()[choice.index()];
+        let choice = PadMm::CHOICES[choice.index()];
         clock::time(burst, || input.run(choice, &mut self.scratch))
     }
 }
@@ -166,18 +166,10 @@ struct Shape {
 
 impl Shape {
     fn of(context: &Context) -> Result<Self, String> {
-        for (name, expected) in
-            [("mat1_dtype", "torch.float32"), ("mat2_dtype", "torch.float32"), ("using_tf32", "False")]
-        {
-            let found = context.category(name).unwrap_or_default();
-            if found != expected {
-                return Err(format!("on a CPU {name} must be {expected}, found {found:?}"));
-            }
-        }
-        let [m, k, n] = [size(context, "m")?, size(context, "k")?, size(context, "n")?];
+        let [m, k, n] = operands::product(context)?;
         let prepadded =
             ["prepadded_mat1", "prepadded_mat2"].map(|name| context.category(name) == Some("True"));
-        let grow = |s: usize, padded| if padded { s.next_multiple_of(ALIGNMENT) } else { s };
+        let grow = |s: usize, padded| if padded { s.next_multiple_of(alignment()) } else { s };
         let strides = |mat: usize, rows: usize, cols: usize| {
             let (rows, cols) = (grow(rows, prepadded[mat - 1]), grow(cols, prepadded[mat - 1]));
             operands::strides(context, &format!("mat{mat}"), rows, cols)
@@ -188,8 +180,9 @@ impl Shape {
             #[allow(clippy::cast_precision_loss)]
             let expected = padded_length(size as u64) as f64;
             if context.number(&name) != Some(expected) {
+                let alignment = alignment();
                 return Err(format!(
-                    "{name} must be {expected}: {dimension} is padded to a multiple of {ALIGNMENT}"
+                    "{name} must be {expected}: {dimension} is padded to a multiple of {alignment}"
                 ));
             }
         }

@@ -6,7 +6,7 @@ use rand::Rng as _;
 
 use super::clock;
 use super::kernels::{Softmax, reference};
-use super::operands::size;
+use super::operands::{elements, size};
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
 
@@ -86,10 +86,7 @@ impl BenchmarkRunner for SoftmaxRunner {
 
     fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let (rows, columns) = shape(context).map_err(Failure::skipped)?;
-        let elements = rows
-            .checked_mul(columns)
-            .filter(|n| *n <= 1 << 30)
-            .ok_or_else(|| Failure::skipped(format!("{rows}×{columns} elements do not fit the memory")))?;
+        let elements = elements(rows, columns)?;
         let input: Vec<f32> = (0..elements).map(|_| rng.random_range(-4.0..4.0)).collect();
         let expected = reference::softmax(&input, columns);
         Ok(Input { rows, columns, input, output: vec![0.0; elements], expected })

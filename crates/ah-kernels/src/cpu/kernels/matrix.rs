@@ -43,6 +43,12 @@ pub enum KernelError {
         /// What it was given.
         found: String,
     },
+    /// The memory for a copy of an operand is not there.
+    #[error("no memory for a copy of {elements} elements")]
+    OutOfMemory {
+        /// Elements of the copy; `usize::MAX` if their number overflows.
+        elements: usize,
+    },
     /// The choice needs an instruction set that this processor lacks.
     #[error("{choice} cannot run here: {reason}")]
     Unavailable {
@@ -248,7 +254,9 @@ impl<'a> MatMut<'a> {
     /// If there is no such row.
     pub fn row_mut(&mut self, i: usize) -> &mut [f32] {
         assert!(i < self.rows, "row {i} of {}", self.rows);
-        &mut self.data[i * self.row_stride..][..self.cols]
+        // A matrix without columns may lie in a slice without elements, whatever its stride.
+        let start = if self.cols == 0 { 0 } else { i * self.row_stride };
+        &mut self.data[start..][..self.cols]
     }
 
     pub(super) fn tile(&mut self) -> Tile {
@@ -286,9 +294,9 @@ impl Tile {
     pub fn block(self, i: usize, j: usize, rows: usize, cols: usize) -> Self {
         let (i, j) = (i.min(self.rows), j.min(self.cols));
         let (rows, cols) = (rows.min(self.rows - i), cols.min(self.cols - j));
-        // `wrapping_add`: the start of an empty block may lie behind the matrix.
-        let ptr = self.ptr.wrapping_add(i * self.row_stride + j * self.col_stride);
-        Self { ptr, rows, cols, ..self }
+        // An empty block may begin behind the matrix, where the offset may wrap.
+        let start = if rows == 0 || cols == 0 { 0 } else { i * self.row_stride + j * self.col_stride };
+        Self { ptr: self.ptr.wrapping_add(start), rows, cols, ..self }
     }
 
     pub fn transposed(self) -> Self {

@@ -1,15 +1,14 @@
-//! The micro-kernel: a tile of `MR` rows × `NV` vectors of the product, kept in registers.
+//! The micro-kernel: a tile of `MR` rows × `NV` vectors of the product, in registers.
 //!
-//! One inner step multiplies `MR` elements of a column of A, each broadcast, with `NV` vectors of
-//! a row of B, so it does `MR · NV` vector multiply-adds on `MR + NV` loads. The method is BLIS's
-//! (Van Zee and van de Geijn, ACM TOMS 41(3), 2015). The same code serves the packed and the
-//! unpacked kernels: they differ in where rows of A and of B start.
+//! One inner step multiplies `MR` elements of a column of A, each broadcast, with `NV` vectors of a row of
+//! B: `MR · NV` vector multiply-adds on `MR + NV` loads. The method is BLIS's (Van Zee and van de Geijn,
+//! ACM TOMS 41(3), 2015).
 
 use super::matrix::Tile;
 use pulp::{Scalar128b, Simd};
 use std::any::TypeId;
 
-/// `a · b + c`, fused where the instruction set can. The portable set has no fused form, and
+/// Returns `a · b + c`, fused where the instruction set can. The portable set has no fused form, and
 /// emulating it costs a library call an element.
 #[inline(always)]
 pub(super) fn multiply_add<S: Simd>(s: S, a: S::f32s, b: S::f32s, c: S::f32s) -> S::f32s {
@@ -36,8 +35,8 @@ pub(super) type Sums<S, const MR: usize, const NV: usize> = [[<S as Simd>::f32s;
 /// Multiplies `MR` rows of A with `NV` vectors of each row of B over `k` steps.
 ///
 /// # Safety
-/// For every `p < k`: `rows[i] + p * a_step` is readable, and so are `NV * S::F32_LANES` elements
-/// from `b + p * b_step`.
+/// For every `p < k`: `rows[i] + p * a_step` is readable, and so are `NV * S::F32_LANES` elements from
+/// `b + p * b_step`.
 #[inline(always)]
 pub(super) unsafe fn multiply<S: Simd, const MR: usize, const NV: usize>(
     s: S,
@@ -66,25 +65,19 @@ pub(super) unsafe fn multiply<S: Simd, const MR: usize, const NV: usize>(
     sums
 }
 
-/// Writes the tile's sums to `c`, or adds them if `accumulate`; what lies outside `c` is dropped.
+/// Writes the tile's sums to `c`. Sums outside `c` are dropped.
 ///
 /// # Safety
-/// The elements of `c` are valid for reads and writes and used by nobody else; `c` has at most
-/// `MR` rows and `NV * S::F32_LANES` columns.
+/// The elements of `c` are valid for writes and used by nobody else; `c` has at most `MR` rows and
+/// `NV * S::F32_LANES` columns.
 #[inline(always)]
-pub(super) unsafe fn store<S: Simd, const MR: usize, const NV: usize>(
-    s: S,
-    sums: &Sums<S, MR, NV>,
-    c: Tile,
-    accumulate: bool,
-) {
+pub(super) unsafe fn store<S: Simd, const MR: usize, const NV: usize>(_: S, sums: &Sums<S, MR, NV>, c: Tile) {
     if c.rows == MR && c.cols == NV * S::F32_LANES && c.col_stride == 1 {
         for (i, row) in sums.iter().enumerate() {
             for (j, &sum) in row.iter().enumerate() {
                 // SAFETY: row i and vector j lie inside the full tile.
                 unsafe {
                     let to = c.ptr.add(i * c.row_stride + j * S::F32_LANES);
-                    let sum = if accumulate { s.add_f32s(load::<S>(to), sum) } else { sum };
                     to.cast::<S::f32s>().write_unaligned(sum);
                 }
             }
@@ -97,9 +90,7 @@ pub(super) unsafe fn store<S: Simd, const MR: usize, const NV: usize>(
             for j in 0..c.cols.min(NV * S::F32_LANES) {
                 // SAFETY: (i, j) lies inside both the tile of sums and `c`.
                 unsafe {
-                    let sum = *from.add(i * NV * S::F32_LANES + j);
-                    let to = c.ptr.add(i * c.row_stride + j * c.col_stride);
-                    *to = if accumulate { *to + sum } else { sum };
+                    *c.ptr.add(i * c.row_stride + j * c.col_stride) = *from.add(i * NV * S::F32_LANES + j);
                 }
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! | optimization | choices | room |
 //! | --- | --- | --- |
-//! | `mm` | two libraries, our packed and unpacked kernels in several tile sizes | [`mm`], built on `blocked`, `direct`, `micro` |
+//! | `mm` | two libraries, our unpacked kernels in several tile sizes | [`mm`], built on `direct`, `micro` |
 //! | `pad_mm` | `orig`, `pad` | [`pad_mm`] |
 //! | `softmax` | three passes, two passes, persistent rows | [`softmax`], `exp` |
 //!
@@ -12,7 +12,7 @@
 //! [`mod@reference`] holds the naive, f64-accumulated versions that results are checked against.
 //!
 //! ```
-//! use ah_collect::cpu::kernels::{MatMut, MatMul, MatRef, Scratch};
+//! use ah_kernels::cpu::kernels::{MatMut, MatMul, MatRef, Scratch};
 //!
 //! let (a, b, mut c) = ([1.0, 2.0, 3.0, 4.0], [1.0, 0.0, 0.0, 1.0], [0.0; 4]);
 //! let mut scratch = Scratch::default();
@@ -24,10 +24,10 @@
 //!     }
 //! }
 //! assert_eq!(a, c);
-//! # Ok::<(), ah_collect::cpu::kernels::KernelError>(())
+//! # Ok::<(), ah_kernels::cpu::kernels::KernelError>(())
 //! ```
 
-mod blocked;
+mod copy;
 mod direct;
 mod exp;
 mod instruction_set;

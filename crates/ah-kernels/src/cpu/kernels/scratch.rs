@@ -1,37 +1,24 @@
-//! Memory that kernels reuse between calls: packed panels and padded copies.
+//! Memory that kernels reuse between calls.
 
-/// Working memory for the kernels. Keep one and pass it to every call: after the first call of a
-/// shape nothing is allocated any more.
+use super::KernelError;
+
+/// Working memory for the kernels. Keep one and pass it to every call: after the first call with a shape,
+/// nothing is allocated.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    /// One set of panels a thread.
-    panels: Vec<Panels>,
+    /// One copy of an operand for each thread.
+    copies: Vec<AlignedBuffer>,
     /// The padded operands and product of `pad_mm`.
     pub(super) padded: [AlignedBuffer; 3],
 }
 
-/// The packed panels of one thread.
-#[derive(Debug, Default)]
-pub(super) struct Panels {
-    pub a: AlignedBuffer,
-    pub b: AlignedBuffer,
-}
-
 impl Scratch {
-    /// The panels of `threads` threads.
-    pub(super) fn panels(&mut self, threads: usize) -> &mut [Panels] {
-        if self.panels.len() < threads {
-            self.panels.resize_with(threads, Panels::default);
+    /// Returns one buffer for each of `threads` threads.
+    pub(super) fn copies(&mut self, threads: usize) -> &mut [AlignedBuffer] {
+        if self.copies.len() < threads {
+            self.copies.resize_with(threads, AlignedBuffer::default);
         }
-        &mut self.panels[..threads]
-    }
-
-    /// The panels of one thread beside the padded copies.
-    pub(super) fn split(&mut self) -> (&mut Panels, &mut [AlignedBuffer; 3]) {
-        if self.panels.is_empty() {
-            self.panels.push(Panels::default());
-        }
-        (&mut self.panels[0], &mut self.padded)
+        &mut self.copies[..threads]
     }
 }
 
@@ -42,14 +29,24 @@ pub(super) struct AlignedBuffer(Vec<f32>);
 impl AlignedBuffer {
     const LINE: usize = 64;
 
-    /// `len` elements with unspecified contents.
-    pub fn take(&mut self, len: usize) -> &mut [f32] {
+    /// Returns `len` elements with unspecified contents. `None` stands for a length beyond `usize`.
+    ///
+    /// # Errors
+    /// [`KernelError::OutOfMemory`].
+    pub fn take(&mut self, len: Option<usize>) -> Result<&mut [f32], KernelError> {
         let slack = Self::LINE / size_of::<f32>();
-        if self.0.len() < len + slack {
-            self.0 = vec![0.0; len + slack];
+        let needed = len.and_then(|len| len.checked_add(slack));
+        let (Some(len), Some(needed)) = (len, needed) else {
+            return Err(KernelError::OutOfMemory { elements: usize::MAX });
+        };
+        if self.0.len() < needed {
+            // The contents need not survive, so nothing is copied.
+            self.0.clear();
+            self.0.try_reserve_exact(needed).map_err(|_| KernelError::OutOfMemory { elements: len })?;
+            self.0.resize(needed, 0.0);
         }
         let start = self.0.as_ptr().align_offset(Self::LINE).min(slack);
-        &mut self.0[start..start + len]
+        Ok(&mut self.0[start..start + len])
     }
 }
 
@@ -61,8 +58,16 @@ mod tests {
     fn buffers_start_a_cache_line() {
         let mut buffer = AlignedBuffer::default();
         for len in [0, 1, 100, 7] {
-            let slice = buffer.take(len);
+            let slice = buffer.take(Some(len)).unwrap();
             assert_eq!((slice.len(), slice.as_ptr().addr() % 64), (len, 0));
+        }
+    }
+
+    #[test]
+    fn lengths_beyond_the_memory_are_errors() {
+        for len in [None, Some(usize::MAX), Some(usize::MAX / 4), Some(1 << 61)] {
+            let error = AlignedBuffer::default().take(len).unwrap_err();
+            assert!(matches!(error, KernelError::OutOfMemory { .. }), "{error}");
         }
     }
 }

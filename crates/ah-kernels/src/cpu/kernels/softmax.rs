@@ -2,6 +2,7 @@
 //!
 //! | form | reads of the row from memory | exponentials an element |
 //! | --- | --- | --- |
+//! | `plain` | input, input, output | 1, by the C library's `expf` |
 //! | `three_pass` | input, input, output | 1 |
 //! | `online` | input, input | 2, or a little more: the running sum is rescaled with the maximum |
 //! | `persistent` | input | 1; the row stays in a buffer of its own |
@@ -9,6 +10,9 @@
 //! `online` is the one-pass normaliser of Milakov and Gimelshein (arXiv 1805.02867), rescaling once
 //! for each block of vectors. Which form wins depends on whether a row fits the caches and on the
 //! price of an exponential, which the instruction set decides.
+//!
+//! `plain` is the loop that a user would write, and the fallback. It wins where a row is shorter than a
+//! vector.
 //!
 //! A NaN or +∞ in a row makes the whole row NaN, as in PyTorch; so does a row of −∞ alone.
 
@@ -21,6 +25,7 @@ use rayon::prelude::*;
 /// How the row is walked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Form {
+    Plain,
     ThreePass,
     Online,
     Persistent,
@@ -38,7 +43,8 @@ impl Softmax {
     /// Every choice, whether this processor can run it or not, in a fixed order.
     #[must_use]
     pub fn choices() -> Vec<Self> {
-        let mut choices = Vec::new();
+        let plain = |threads| Self { form: Form::Plain, set: InstructionSet::Portable, threads };
+        let mut choices = vec![plain(Threads::One), plain(Threads::All)];
         for form in [Form::ThreePass, Form::Online, Form::Persistent] {
             for set in InstructionSet::ALL {
                 for threads in [Threads::One, Threads::All] {
@@ -55,16 +61,17 @@ impl Softmax {
         Self::choices().into_iter().find(|choice| choice.name() == name)
     }
 
-    /// The textbook form in portable code on one thread: runs everywhere.
+    /// Returns the plain loop on one thread: it runs everywhere.
     #[must_use]
     pub fn fallback() -> Self {
-        Self { form: Form::ThreePass, set: InstructionSet::Portable, threads: Threads::One }
+        Self { form: Form::Plain, set: InstructionSet::Portable, threads: Threads::One }
     }
 
     /// The stable name, for example `online_avx2_threads=all`.
     #[must_use]
     pub fn name(&self) -> String {
         let form = match self.form {
+            Form::Plain => return format!("plain_threads={}", self.threads.name()),
             Form::ThreePass => "three_pass",
             Form::Online => "online",
             Form::Persistent => "persistent",
@@ -96,6 +103,7 @@ impl Softmax {
     ///
     /// # Errors
     /// [`KernelError::ShapeMismatch`] if a slice does not hold `rows × cols` elements,
+    /// [`KernelError::OutOfMemory`] where a row finds no memory for its copy, or
     /// [`KernelError::Unavailable`] on the wrong processor.
     pub fn run(
         &self,
@@ -118,14 +126,13 @@ impl Softmax {
         let threads = self.threads.count().min(rows);
         let part = rows.div_ceil(threads) * cols;
         let run = |(input, output): (&[f32], &mut [f32])| {
-            self.set.run(Rows { form: self.form, input, output, cols });
+            self.set.run(Rows { form: self.form, input, output, cols })
         };
         if threads == 1 {
-            run((input, output));
+            run((input, output))
         } else {
-            input.par_chunks(part).zip(output.par_chunks_mut(part)).for_each(run);
+            input.par_chunks(part).zip(output.par_chunks_mut(part)).try_for_each(run)
         }
-        Ok(())
     }
 }
 
@@ -138,19 +145,36 @@ struct Rows<'a> {
 }
 
 impl WithSimd for Rows<'_> {
-    type Output = ();
+    type Output = Result<(), KernelError>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, s: S) {
+    fn with_simd<S: Simd>(self, s: S) -> Self::Output {
         let mut buffer = AlignedBuffer::default();
         let rows = self.input.chunks_exact(self.cols).zip(self.output.chunks_exact_mut(self.cols));
         for (x, y) in rows {
             match self.form {
+                Form::Plain => plain(x, y),
                 Form::ThreePass => three_pass(s, x, y),
                 Form::Online => online(s, x, y),
-                Form::Persistent => persistent(s, x, y, buffer.take(self.cols)),
+                Form::Persistent => persistent(s, x, y, buffer.take(Some(self.cols))?),
             }
         }
+        Ok(())
+    }
+}
+
+fn plain(x: &[f32], y: &mut [f32]) {
+    let max = x.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    // In f64: a long row would lose digits in one running f32.
+    let mut sum = 0.0;
+    for (y, x) in y.iter_mut().zip(x) {
+        *y = (x - max).exp();
+        sum += f64::from(*y);
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "rounded to the nearest f32")]
+    let factor = (1.0 / sum) as f32;
+    for y in y {
+        *y *= factor;
     }
 }
 

@@ -1,12 +1,12 @@
 //! Turns a learned model into source code: load → lower → render → write.
 //!
-//! Begin at [`generate`]. It lowers a checked [`Model`] to what every language prints alike
-//! (`lower/`), asks each [`Target`] for the values of its templates (`targets/`), renders the
-//! templates (`render.rs`, `templates/`), and replaces the files on disk as a whole (`write.rs`).
+//! Begin at [`generate`]. It lowers a checked [`Model`] to a form that knows no language (`lower/`), asks each
+//! [`Target`] for the values that its templates print (`targets/`, with `printing/`), renders the templates
+//! (`render.rs`, `templates/`), and replaces the files on disk as a whole (`write.rs`).
 //!
 //! Generated code decides exactly as [`Model::decide`] does, to the last bit; the tests build it
 //! and compare. Names from a model are hostile: they become code only as identifiers of ASCII
-//! letters and digits (`names.rs`) and as escaped strings (`text.rs`).
+//! letters and digits (`printing/names.rs`) and as escaped strings.
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -29,12 +29,11 @@
 mod error;
 mod files;
 mod lower;
-mod names;
+mod printing;
 mod render;
 mod report;
 mod target;
 mod targets;
-mod text;
 mod write;
 
 use std::path::Path;
@@ -44,7 +43,7 @@ use ah_types::Model;
 pub use error::CodegenError;
 pub use report::{GeneratedFiles, Report};
 pub use target::Target;
-pub use targets::{C, Pytorch, Rust, TARGETS};
+pub use targets::{C, Python, Pytorch, Rust, TARGETS};
 pub use write::{Change, WriteMode};
 
 use render::Templates;
@@ -82,9 +81,8 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     let mut report = Report { mode: request.mode, generated: Vec::new() };
     for target in request.targets {
         let view = target.view(&lowered, &surroundings)?;
-        let mut files = templates.render(target.name(), &view)?;
-        target.finish(&mut files);
-        let place = request.out.join(&view.place);
+        let files = templates.render(target.name(), &view)?;
+        let place = request.out.join(view.place.name());
         let changes = write::write(&place, &files, request.mode)?;
         report.generated.push(GeneratedFiles { target: target.name(), place, files, changes });
     }

@@ -6,9 +6,9 @@ use std::path::Path;
 use include_dir::{Dir, include_dir};
 use tera::Tera;
 
-use crate::CodegenError;
+use crate::error::CodegenError;
 use crate::files::Files;
-use crate::target::View;
+use crate::target::{Place, View};
 
 static TEMPLATES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates");
 const ENDING: &str = ".tera";
@@ -43,17 +43,18 @@ impl Templates {
             Ok(text)
         };
         let prefix = format!("{target}/");
-        if let Some(file) = view.file {
-            return Ok(Files::from([(String::new(), render(&format!("{prefix}{file}"))?)]));
+        if let Place::File { template, .. } = view.place {
+            return Ok(Files::from([(String::new(), render(&format!("{prefix}{template}"))?)]));
         }
         let mut files = Files::new();
         for name in self.tera.get_template_names() {
             let Some(path) = name.strip_prefix(&prefix) else { continue };
             let partial = path.rsplit('/').next().is_some_and(|file| file.starts_with('_'));
-            if partial || view.left_out.contains(&path) {
-                continue;
+            let text = if partial { String::new() } else { render(name)? };
+            // A template that prints nothing is for other models.
+            if !text.trim().is_empty() {
+                files.insert(path.to_owned(), text);
             }
-            files.insert(path.to_owned(), render(name)?);
         }
         Ok(files)
     }

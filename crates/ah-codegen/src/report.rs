@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use similar::TextDiff;
 
 use crate::files::Files;
-use crate::{Change, WriteMode};
+use crate::write::{Change, WriteMode};
 
 /// What [`generate`](crate::generate) did or found.
 #[derive(Clone, Debug)]

@@ -3,8 +3,9 @@
 use std::fmt::Debug;
 use std::path::Path;
 
-use crate::CodegenError;
-use crate::files::Files;
+use serde::Serialize;
+
+use crate::error::CodegenError;
 use crate::lower::LoweredModel;
 
 /// A language or form that a model can be generated as.
@@ -13,13 +14,12 @@ pub trait Target: Debug + Sync {
     fn name(&self) -> &'static str;
 
     /// Returns what its templates print.
+    ///
+    /// # Errors
+    /// [`CodegenError`] where a folder that generated files name does not exist.
     #[doc(hidden)]
     fn view(&self, lowered: &LoweredModel<'_>, surroundings: &Surroundings<'_>)
     -> Result<View, CodegenError>;
-
-    /// Changes its files once they are rendered.
-    #[doc(hidden)]
-    fn finish(&self, _files: &mut Files) {}
 }
 
 /// Folders that generated files may name.
@@ -34,13 +34,39 @@ pub struct Surroundings<'a> {
 /// Where a target's files go and what its templates print.
 #[derive(Debug)]
 pub struct View {
-    /// The folder or file below the output folder: one component.
-    pub place: String,
+    /// The files' place.
+    pub place: Place,
     /// The values that the templates print.
     pub context: tera::Context,
-    /// Paths of templates that this model does not need.
-    pub left_out: Vec<&'static str>,
-    /// The only template of a target that is one file, which is then the place itself. Without it
-    /// the place is a folder.
-    pub file: Option<&'static str>,
+}
+
+/// The place of a target's files, one path component below the output folder.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// A folder; every template of the target is a file in it.
+    Folder(String),
+    /// One file, printed by the template of this name.
+    File {
+        /// The file's name.
+        name: String,
+        /// The template, below the target's folder.
+        template: &'static str,
+    },
+}
+
+impl Place {
+    /// The path component.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Folder(name) | Self::File { name, .. } => name,
+        }
+    }
+}
+
+impl View {
+    /// The view at this place.
+    pub fn new(place: Place, values: &impl Serialize) -> Result<Self, CodegenError> {
+        let context = tera::Context::from_serialize(values).map_err(|e| CodegenError::template(&e))?;
+        Ok(Self { place, context })
+    }
 }

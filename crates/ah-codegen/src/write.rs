@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ah_types::artefact::write_atomic;
 
-use crate::CodegenError;
+use crate::error::CodegenError;
 use crate::files::Files;
 
 /// Every generated file says this in its first line.

@@ -101,13 +101,14 @@ fn names_never_lead_out_of_the_folder() {
         let folder = tempfile::tempdir().unwrap();
         let at = folder.path();
         model(i as u64, name).write(&at.join("model.json")).unwrap();
-        let (code, _, err) = codegen(at, &["model.json", "--out", "out", "--target", "rust,pytorch,c"]);
+        let (code, _, err) =
+            codegen(at, &["model.json", "--out", "out", "--target", "rust,pytorch,c,python"]);
         assert_eq!(code, 0, "{name:?}: {err}");
         let mut beside: Vec<_> = fs::read_dir(at).unwrap().map(|e| e.unwrap().file_name()).collect();
         beside.sort();
         assert_eq!(beside, ["model.json", "out"], "{name:?}");
         let places: Vec<_> = fs::read_dir(at.join("out")).unwrap().collect();
-        assert_eq!(places.len(), 3, "{name:?}");
+        assert_eq!(places.len(), 4, "{name:?}");
     }
 }
 

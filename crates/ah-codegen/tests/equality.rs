@@ -1,4 +1,4 @@
-//! One model, three targets: what they say is compared with the model's own evaluation, bit by bit.
+//! One model, all targets: their decisions are compared with the model's own, bit by bit.
 
 mod models;
 
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use ah_codegen::{C, Pytorch, Request, Rust, Target, WriteMode, generate};
+use ah_codegen::{C, Python, Pytorch, Request, Rust, Target, WriteMode, generate};
 use ah_types::{Decision, FeatureKind, Model, Node, Value};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
@@ -158,7 +158,7 @@ fn models_in(folder: &Path) -> Vec<PathBuf> {
 /// what learns, so that is run.
 fn learn(logs: &Path) -> Vec<PathBuf> {
     if !logs.exists() {
-        println!("skipped the models of published logs: {} is not there", logs.display());
+        skipped(&format!("{} is not there, so no models of published logs were tried", logs.display()));
         return Vec::new();
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("learned");
@@ -263,14 +263,13 @@ fn rust(cases: &[Case], profile: &[&str]) -> Duration {
         driver.arg(folder.path().join(format!("{name}.json")));
         compare(case, &run(&mut driver, &case.input, name), name);
     }
-    // What comes out is formatted, and clean by pedantic lints; the drivers are not part of it.
+    // The crates are clean by pedantic lints; the drivers are not part of them.
     for name in &names {
         std::fs::remove_dir_all(folder.path().join(name).join("src/bin")).unwrap();
         let path = folder.path().join(name).join("Cargo.toml");
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, text.split("\n[[bin]]").next().unwrap()).unwrap();
     }
-    cargo(&["fmt", "--all", "--check"]);
     let lint = ["clippy", "--offline", "--quiet", "--workspace", "--keep-going", "--features", "runtime"];
     cargo(&[&lint[..], &["--", "-D", "warnings"]].concat());
     built
@@ -278,23 +277,37 @@ fn rust(cases: &[Case], profile: &[&str]) -> Duration {
 
 #[test]
 fn pytorch_decides_as_the_model_does() {
+    python(2, &Pytorch, "tests/pytorch_driver.py");
+}
+
+#[test]
+fn python_decides_as_the_model_does() {
+    python(6, &Python, "tests/python_driver.py");
+}
+
+/// Runs the driver, which reads contexts, on each file.
+fn python(seed: u64, target: &dyn Target, driver: &str) {
     if Command::new("python3").arg("--version").output().is_err() {
-        println!("skipped: there is no python3, so the PyTorch artifacts were not run");
+        skipped(&format!("there is no python3, so no file of the target {} was run", target.name()));
         return;
     }
-    let mut cases = cases(2, 40);
+    let mut cases = cases(seed, 40);
     cases.extend(learned());
     let folder = tempfile::tempdir().unwrap();
     for case in &cases {
-        let artifact = emit(&case.model, &Pytorch, folder.path(), None);
+        let file = emit(&case.model, target, folder.path(), None);
         let model = folder.path().join("model.json");
         case.model.write(&model).unwrap();
-        let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/driver.py");
         let mut command = Command::new("python3");
-        command.arg(driver).arg(&artifact).arg(&model);
-        compare(case, &run(&mut command, &case.input, "python3"), &artifact.display().to_string());
+        command.arg("-B").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(driver)).arg(&file).arg(&model);
+        compare(case, &run(&mut command, &case.input, "python3"), &file.display().to_string());
     }
-    println!("pytorch: {}", total(&cases));
+    println!("{}: {}", target.name(), total(&cases));
+}
+
+/// The test harness hides what a passing test prints, but not what is written to standard error itself.
+fn skipped(reason: &str) {
+    let _ = writeln!(std::io::stderr(), "skipped: {reason}");
 }
 
 #[test]
@@ -314,7 +327,7 @@ fn c_decides_as_the_model_does() {
     ];
     for (compiler, language, options) in compilers {
         if Command::new(compiler).arg("--version").output().is_err() {
-            println!("skipped: there is no {compiler}, so the C headers were not compiled with it");
+            skipped(&format!("there is no {compiler}, so the C headers were not compiled with it"));
             continue;
         }
         // The learned ones as C and as C++, with one compiler each.
@@ -388,7 +401,7 @@ fn cuda_decides_as_the_model_does() {
     }
     std::fs::write(folder.join("check.sh"), CUDA_CHECK).unwrap();
     if Command::new("nvcc").arg("--version").output().is_err() {
-        println!("skipped: there is no nvcc, so the headers were not run on a GPU; see {}", folder.display());
+        skipped(&format!("there is no nvcc, so the headers were not run on a GPU; see {}", folder.display()));
         return;
     }
     assert!(Command::new("sh").arg("check.sh").current_dir(&folder).status().unwrap().success());

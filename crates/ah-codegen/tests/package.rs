@@ -3,6 +3,7 @@
 mod models;
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -85,7 +86,7 @@ fn serde_speaks_in_names() {
          true\n\
          {\"m\":1,\"type\":0.5,\"dtype\":\"\"}\n\
          \"a b\"\n\
-         the heuristic knows no choice of this name at line 1 column 3\n"
+         the heuristic has no choice of this name at line 1 column 3\n"
     );
 }
 
@@ -115,7 +116,8 @@ fn a_full_disk_costs_nothing() {
     fs::create_dir(&disk).unwrap();
     let mount = ["-t", "tmpfs", "-o", "size=256k", "ah-codegen-test"];
     if !Command::new("mount").args(mount).arg(&disk).output().is_ok_and(|o| o.status.success()) {
-        println!("skipped: cannot mount a small tmpfs here (needs root), so a full disk was not tried");
+        let reason = "cannot mount a small tmpfs here (needs root), so a full disk was not tried";
+        let _ = writeln!(std::io::stderr(), "skipped: {reason}");
         return;
     }
     // Unmounted even when an assertion fails.

@@ -35,6 +35,7 @@ pub mod derived;
 pub mod device;
 pub mod expr;
 pub mod feature;
+pub mod fields;
 pub mod log;
 pub mod model;
 pub mod number;

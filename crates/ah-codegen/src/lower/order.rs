@@ -3,9 +3,86 @@
 use ah_types::expr::Type;
 use ah_types::{Model, Node, Test, Tree};
 
-use super::{Argument, Condition, Event, Row, parameters};
+use super::features::{derived_type, inputs};
 
-/// What is known of a feature on the way down.
+/// The form in which trees are printed.
+pub enum Form<'m> {
+    /// Each tree as nested branches, for people to follow: events with their level of nesting.
+    Branches(Vec<Vec<(usize, Event<'m>)>>),
+    /// All trees as one table and a loop.
+    Table {
+        /// The nodes of each tree in preorder, so that the left child is the next row.
+        rows: Vec<Row<'m>>,
+        /// The position of each tree's root.
+        roots: Vec<usize>,
+    },
+}
+
+/// One line of the branches.
+pub enum Event<'m> {
+    /// A derived feature that others need is computed; it may be undefined.
+    Compute(usize, Vec<Argument>),
+    /// The tree needs this feature for the first time on this path. Without arguments it is a logged feature, or
+    /// one that was computed before.
+    Need(usize, Option<Vec<Argument>>),
+    /// `if …`, or `else if …` where the flag is set.
+    If(Condition<'m>, bool),
+    /// `else`
+    Else,
+    /// The end of an `if`.
+    End,
+    /// The leaf with this index.
+    Leaf(usize),
+}
+
+/// A derived feature that another one takes.
+pub struct Argument {
+    /// Its slot.
+    pub slot: usize,
+    /// True where the tree has needed it before, so that it surely has a value.
+    pub checked: bool,
+}
+
+/// The condition of a branch.
+#[derive(Clone, Copy)]
+pub enum Condition<'m> {
+    /// value <= threshold
+    AtMost(usize, f64),
+    /// value == category
+    Is(usize, &'m str),
+    /// A derived truth value.
+    Holds(usize),
+}
+
+/// One row of the table.
+#[derive(Clone, Copy)]
+pub enum Row<'m> {
+    /// A test, and the row where it goes if not to the left.
+    Split(&'m Test, usize),
+    /// The leaf with this index.
+    Leaf(usize),
+}
+
+/// Returns the trees in the form in which they are printed.
+pub(super) fn form(model: &Model, table: bool) -> Form<'_> {
+    let mut first_leaf = 0;
+    let orders = model.trees.iter().map(|tree| {
+        let order = Order::new(model, tree, first_leaf);
+        first_leaf += tree.leaves().count();
+        order
+    });
+    if !table {
+        return Form::Branches(orders.map(Order::branches).collect());
+    }
+    let (mut rows, mut roots) = (Vec::new(), Vec::new());
+    for order in orders {
+        roots.push(rows.len());
+        order.append_rows(&mut rows);
+    }
+    Form::Table { rows, roots }
+}
+
+/// What a path knows of a feature.
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     Unknown,
@@ -14,17 +91,18 @@ enum State {
 }
 
 /// Brings the nodes of one tree into the order in which they are printed.
-pub(super) struct Order<'m> {
+struct Order<'m> {
     model: &'m Model,
     nodes: &'m [Node],
     /// By node: the index of its leaf among the leaves of all trees.
     leaf_index: Vec<usize>,
+    /// By slot.
     states: Vec<State>,
 }
 
 impl<'m> Order<'m> {
-    /// The leaves of this tree stand behind `first_leaf` others.
-    pub(super) fn new(model: &'m Model, tree: &'m Tree, first_leaf: usize) -> Self {
+    /// `first_leaf` leaves of other trees come before those of this one.
+    fn new(model: &'m Model, tree: &'m Tree, first_leaf: usize) -> Self {
         let mut next = first_leaf;
         let index = |node: &Node| {
             let leaf = matches!(node, Node::Leaf(_));
@@ -36,9 +114,8 @@ impl<'m> Order<'m> {
         Self { model, nodes: &tree.nodes, leaf_index, states }
     }
 
-    /// Appends the rows of this tree.
-    pub(super) fn table(&self, rows: &mut Vec<Row<'m>>) {
-        // The node, and the row whose right side it is.
+    fn append_rows(&self, rows: &mut Vec<Row<'m>>) {
+        // A node, and the row whose right child it is.
         let mut stack = vec![(0, None)];
         while let Some((node, right_of)) = stack.pop() {
             let at = rows.len();
@@ -58,14 +135,20 @@ impl<'m> Order<'m> {
         }
     }
 
-    pub(super) fn branches(&mut self) -> Vec<(usize, Event<'m>)> {
+    fn branches(mut self) -> Vec<(usize, Event<'m>)> {
         let mut events = Vec::new();
-        self.node(0, 0, false, &mut events);
+        self.append_node(0, 0, false, &mut events);
         events
     }
 
-    /// `chained`: this node stands in an `else` that may become an `else if`. Returns whether it did.
-    fn node(&mut self, at: usize, level: usize, chained: bool, events: &mut Vec<(usize, Event<'m>)>) -> bool {
+    /// A `chained` node is the only one in an `else`, which may become an `else if`. Returns whether it did.
+    fn append_node(
+        &mut self,
+        at: usize,
+        level: usize,
+        chained: bool,
+        events: &mut Vec<(usize, Event<'m>)>,
+    ) -> bool {
         let (test, left, right) = match &self.nodes[at] {
             Node::Leaf(_) => {
                 if chained {
@@ -84,17 +167,17 @@ impl<'m> Order<'m> {
         if chained && !joins {
             events.push((level - 1, Event::Else));
         }
-        self.need(slot, level, events);
+        self.append_need(slot, level, events);
         match condition {
-            // The category can never be: only the check remains.
+            // The category can never be: only the check that the feature is defined remains.
             None => {
-                self.node(left, level, false, events);
+                self.append_node(left, level, false, events);
             }
             Some(condition) => {
                 let (first, second) = if swapped { (right, left) } else { (left, right) };
                 events.push((level, Event::If(condition, joins)));
-                self.node(first, level + 1, false, events);
-                if !self.node(second, level + 1, true, events) {
+                self.append_node(first, level + 1, false, events);
+                if !self.append_node(second, level + 1, true, events) {
                     events.push((level, Event::End));
                 }
             }
@@ -103,14 +186,12 @@ impl<'m> Order<'m> {
         joins
     }
 
-    /// What to ask, and whether its answer yes leads to the right.
+    /// Returns the condition of a branch, and whether it leads to the right child where it holds.
     fn condition(&self, test: &'m Test) -> (Option<Condition<'m>>, bool) {
-        let base = self.model.features.base().len();
         match test {
             Test::Numerical { slot, threshold } => (Some(Condition::AtMost(*slot, *threshold)), false),
             Test::Categorical { slot, category } => {
-                let derived = slot.checked_sub(base).map(|i| self.model.features.derived()[i].1.ty());
-                match (derived, category.as_str()) {
+                match (derived_type(self.model, *slot), category.as_str()) {
                     (Some(Type::Bool), "True") => (Some(Condition::Holds(*slot)), true),
                     (Some(Type::Bool), "False") => (Some(Condition::Holds(*slot)), false),
                     (Some(Type::Bool), _) => (None, false),
@@ -120,7 +201,7 @@ impl<'m> Order<'m> {
         }
     }
 
-    fn need(&mut self, slot: usize, level: usize, events: &mut Vec<(usize, Event<'m>)>) {
+    fn append_need(&mut self, slot: usize, level: usize, events: &mut Vec<(usize, Event<'m>)>) {
         if self.states[slot] == State::Checked {
             return;
         }
@@ -136,7 +217,7 @@ impl<'m> Order<'m> {
         level: usize,
         events: &mut Vec<(usize, Event<'m>)>,
     ) -> Vec<Argument> {
-        let parameters = parameters(self.model, slot);
+        let (_, parameters) = inputs(self.model, slot);
         for &parameter in &parameters {
             if self.states[parameter] == State::Unknown {
                 let arguments = self.arguments(parameter, level, events);
@@ -144,7 +225,7 @@ impl<'m> Order<'m> {
                 self.states[parameter] = State::Computed;
             }
         }
-        let checked = |slot| self.states[slot] == State::Checked;
-        parameters.into_iter().map(|slot| Argument { slot, checked: checked(slot) }).collect()
+        let checked = |slot: &usize| self.states[*slot] == State::Checked;
+        parameters.iter().map(|slot| Argument { slot: *slot, checked: checked(slot) }).collect()
     }
 }

@@ -1,16 +1,20 @@
-//! C: one C99 header that is also C++17 and CUDA, without allocation.
+//! C: one header that is C99, C++17 and CUDA. It allocates nothing.
+//!
+//! An undefined truth value or category is -1. Sums and products are calls of helpers, because a compiler may
+//! contract `a * b + c` to a fused multiply-add, which rounds once instead of twice.
 
-use ah_types::FeatureKind;
 use ah_types::expr::{Comparison, Type};
-use serde_json::{Value as Json, json};
+use serde::Serialize;
 
-use super::calls::Words;
-use super::plain::{Language, view as plain};
-use crate::CodegenError;
-use crate::lower::LoweredModel;
-use crate::names::{Case, Namer, single};
-use crate::target::{Surroundings, Target, View};
-use crate::text::{code, number};
+use crate::error::CodegenError;
+use crate::lower::{Argument, LoweredModel, WholeOperation};
+use crate::printing::code::{Binds, Code};
+use crate::printing::expression::{Called, Dialect};
+use crate::printing::language::{Language, Names, ValueKind};
+use crate::printing::names::{Case, single};
+use crate::printing::text::number;
+use crate::printing::view::ModelView;
+use crate::target::{Place, Surroundings, Target, View};
 
 /// Keywords of C, C++ and CUDA, and what the template names itself.
 const RESERVED: &str = "\
@@ -26,139 +30,204 @@ const RESERVED: &str = "\
 #[derive(Clone, Copy, Debug)]
 pub struct C;
 
+/// What the template of C prints.
+#[derive(Serialize)]
+struct HeaderView {
+    /// What every name of the header begins with.
+    prefix: String,
+    /// The same in capitals, for constants.
+    upper: String,
+    #[serde(flatten)]
+    model: ModelView,
+}
+
 impl Target for C {
     fn name(&self) -> &'static str {
         "c"
     }
 
     fn view(&self, lowered: &LoweredModel<'_>, _: &Surroundings<'_>) -> Result<View, CodegenError> {
-        view(lowered)
+        let prefix = single(&lowered.model.heuristic, Case::Snake, "heuristic", RESERVED);
+        let model = ModelView::new(lowered, &CLanguage::new(lowered, &prefix));
+        let place = Place::File { name: format!("{prefix}.h"), template: "header.h" };
+        View::new(place, &HeaderView { upper: prefix.to_ascii_uppercase(), prefix, model })
     }
 }
 
-fn view(lowered: &LoweredModel<'_>) -> Result<View, CodegenError> {
-    let model = lowered.model;
-    let prefix = single(&model.heuristic, Case::Snake, "heuristic", RESERVED);
-    let mut names = Namer::new(Case::Snake, RESERVED);
-    let features: Vec<String> =
-        model.features.all().features().iter().map(|f| names.give(&f.name, "feature")).collect();
-    let base = model.features.base().features();
-    let logged = |slot: usize| match base[slot].kind {
-        FeatureKind::Numerical => format!("context->{}", features[slot]),
-        FeatureKind::Categorical => format!("(int)context->{}", features[slot]),
-    };
-    let feature = |slot: usize| match base.get(slot) {
-        None => features[slot].clone(),
-        Some(f) if f.integer => format!("(double){}", logged(slot)),
-        Some(_) => logged(slot),
-    };
-    let code_of = |text: &str| lowered.code(text).to_string();
-    let function_prefix = format!("{prefix}_");
-    let literal = |x: f64| if x.is_sign_negative() { format!("({})", number(x)) } else { number(x) };
-    let at_most = |slot: usize, threshold: f64| {
-        let bound = if lowered.is_whole(slot) { below_2_53(threshold.floor()) } else { None };
-        let cast = if lowered.is_whole(slot) && bound.is_none() { "(double)" } else { "" };
-        format!("{cast}{} <= {}", features[slot], bound.unwrap_or_else(|| literal(threshold)))
-    };
-    let enumerators: Vec<Vec<String>> = lowered
-        .variants
-        .iter()
-        .zip(&features)
-        .map(|(variants, feature)| {
-            let mut names = Namer::new(Case::Snake, "other");
-            let mut name = |text: &&str| {
-                format!("{prefix}_{feature}_is_{}", names.give(text, "category")).to_ascii_uppercase()
-            };
-            variants.iter().map(&mut name).collect()
-        })
-        .collect();
-    let language = Language {
-        words: Words {
-            prefix: &function_prefix,
-            number: &literal,
-            truth: &|b| u8::from(b).to_string(),
-            text: &code_of,
-            feature: &feature,
-            choose: &|t, c, a, b, ty| {
-                let undefined =
-                    if ty == Type::Number { format!("{prefix}_undefined()") } else { "-1".to_owned() };
-                format!("(({t} = {c}) == 1 ? {a} : {t} == 0 ? {b} : {undefined})")
-            },
-            logic: &|t, and, a, b| format!("(({t} = {a}) == {} ? {b} : {t})", u8::from(and)),
-            compare: &|slot, op, x| compare(&logged(slot), op, x),
-            whole: &|operation| {
-                let power = operation.power.map_or(String::new(), |power| format!(", {power}"));
-                Some(format!("{prefix}_{}({}{power})", operation.name, logged(operation.slot)))
-            },
-        },
-        features: &features,
-        logged: &logged,
-        at_most: &at_most,
-        category: &|slot, category| match lowered.variants.get(slot).map(|v| v.binary_search(&category)) {
-            Some(Ok(i)) => enumerators[slot][i].clone(),
-            _ => code_of(category),
-        },
-        string: &string,
-    };
-    let mut values = plain(lowered, &language);
-    let categories: Vec<Json> = (0..base.len())
-        .filter(|&slot| base[slot].kind == FeatureKind::Categorical)
-        .map(|slot| {
-            let variants = lowered.variants[slot].iter().zip(&enumerators[slot]);
-            let variants: Vec<Json> = variants
-                .map(|(text, name)| {
-                    json!({ "name": name, "string": string(text), "bytes": text.len(),
-                            "text": code(text), "code": lowered.code(text) })
-                })
-                .collect();
-            json!({ "identifier": features[slot], "upper": features[slot].to_ascii_uppercase(),
-                    "text": code(&base[slot].name), "variants": variants })
-        })
-        .collect();
-    let mut choices = Namer::new(Case::Snake, "");
-    let choices: Vec<String> =
-        model.choices.iter().map(|c| choices.give(c, "choice").to_ascii_uppercase()).collect();
-    values.insert("prefix".to_owned(), prefix.clone().into());
-    values.insert("upper".to_owned(), prefix.to_ascii_uppercase().into());
-    values.insert("categories".to_owned(), categories.into());
-    values.insert("choice_names".to_owned(), choices.into());
-    values.insert("yes".to_owned(), lowered.code("True").into());
-    values.insert("no".to_owned(), lowered.code("False").into());
-    let context = tera::Context::from_value(values.into()).map_err(|e| CodegenError::template(&e))?;
-    Ok(View { place: format!("{prefix}.h"), context, left_out: Vec::new(), file: Some("header.h") })
+struct CLanguage<'a> {
+    lowered: &'a LoweredModel<'a>,
+    names: Names,
+    /// Before every function.
+    prefix: String,
+}
+
+impl<'a> CLanguage<'a> {
+    fn new(lowered: &'a LoweredModel<'a>, prefix: &str) -> Self {
+        let mut names =
+            Names::new(lowered, (Case::Snake, RESERVED), (Case::Snake, "other"), (Case::Snake, ""));
+        for (variants, feature) in names.variants.iter_mut().zip(&names.features) {
+            for variant in variants {
+                *variant = format!("{prefix}_{feature}_is_{variant}").to_ascii_uppercase();
+            }
+        }
+        for choice in &mut names.choices {
+            choice.make_ascii_uppercase();
+        }
+        Self { lowered, names, prefix: format!("{prefix}_") }
+    }
+
+    /// A logged feature.
+    fn field(&self, slot: usize) -> String {
+        format!("context->{}", self.names.features[slot])
+    }
+
+    /// The enumerator of a category of the feature in this slot; the code of one beside a derived feature.
+    fn enumerator(&self, slot: usize, category: &str) -> String {
+        let variants = self.lowered.variants.get(slot);
+        match variants.and_then(|variants| variants.binary_search(&category).ok()) {
+            Some(i) => self.names.variants[slot][i].clone(),
+            None => self.lowered.code(category).to_string(),
+        }
+    }
+}
+
+impl Dialect for CLanguage<'_> {
+    fn helper_prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    fn has_arithmetic(&self) -> bool {
+        false
+    }
+
+    fn number(&self, x: f64) -> Code {
+        Code::literal(number(x))
+    }
+
+    fn truth(&self, value: bool) -> Code {
+        Code::atom(u8::from(value).to_string())
+    }
+
+    fn category(&self, name: &str) -> Code {
+        Code::atom(self.lowered.code(name).to_string())
+    }
+
+    fn feature(&self, slot: usize) -> Code {
+        match ValueKind::of(self.lowered, slot) {
+            _ if self.lowered.derived_type(slot).is_some() => Code::atom(&self.names.features[slot]),
+            ValueKind::Integer => Code::new(Binds::Sign, format!("(double){}", self.field(slot))),
+            ValueKind::Category => Code::new(Binds::Sign, format!("(int){}", self.field(slot))),
+            ValueKind::Number | ValueKind::Truth => Code::atom(self.field(slot)),
+        }
+    }
+
+    fn whole(&self, operation: &WholeOperation, called: &mut Called) -> Option<Code> {
+        let power = operation.power.map(|power| Code::atom(power.to_string()));
+        let field = Code::atom(self.field(operation.slot));
+        Some(called.helper(self, operation.name, [field].into_iter().chain(power)))
+    }
+
+    fn compare_whole(&self, slot: usize, comparison: Comparison, literal: f64) -> Option<Code> {
+        let bound = match comparison {
+            Comparison::Le | Comparison::Gt => literal.floor(),
+            Comparison::Lt | Comparison::Ge => literal.ceil(),
+            Comparison::Eq | Comparison::Ne if literal == literal.floor() => literal,
+            Comparison::Eq | Comparison::Ne => return None,
+        };
+        let (left, right) = (Code::atom(self.field(slot)), Code::atom(below_2_53(bound)?));
+        Some(Code::binary(Binds::Comparison, left, comparison.symbol(), right))
+    }
+
+    fn and(&self, a: Code, b: Code, called: &mut Called) -> Code {
+        let t = called.variable();
+        let (a, b) = (a.above(Binds::Comparison), b.above(Binds::Choice));
+        Code::new(Binds::Choice, format!("({t} = {a}) == 1 ? {b} : {t}"))
+    }
+
+    fn or(&self, a: Code, b: Code, called: &mut Called) -> Code {
+        let t = called.variable();
+        let (a, b) = (a.above(Binds::Comparison), b.above(Binds::Choice));
+        Code::new(Binds::Choice, format!("({t} = {a}) == 0 ? {b} : {t}"))
+    }
+
+    fn choose(&self, c: Code, a: Code, b: Code, ty: Type, called: &mut Called) -> Code {
+        let t = called.variable();
+        let undefined = match ty {
+            Type::Number => called.helper(self, "undefined", []),
+            Type::Bool | Type::Category => Code::literal("-1".to_owned()),
+        };
+        let (c, a, b) = (c.above(Binds::Comparison), a.above(Binds::Choice), b.above(Binds::Choice));
+        Code::new(Binds::Choice, format!("({t} = {c}) == 1 ? {a} : {t} == 0 ? {b} : {}", undefined.alone()))
+    }
+}
+
+impl Language for CLanguage<'_> {
+    fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// Bytes outside ASCII are octal, which never runs on.
+    fn string(&self, text: &str) -> String {
+        let mut literal = String::from("\"");
+        for byte in text.bytes() {
+            match byte {
+                // A question mark could begin a trigraph.
+                b'"' | b'\\' | b'?' => {
+                    literal.push('\\');
+                    literal.push(char::from(byte));
+                }
+                b' '..=b'~' => literal.push(char::from(byte)),
+                _ => literal.push_str(&format!("\\{byte:03o}")),
+            }
+        }
+        literal.push('"');
+        literal
+    }
+
+    fn type_name(&self, slot: usize) -> String {
+        let name = match ValueKind::of(self.lowered, slot) {
+            ValueKind::Integer => "int64_t",
+            ValueKind::Number => "double",
+            ValueKind::Truth | ValueKind::Category => "int",
+        };
+        name.to_owned()
+    }
+
+    fn read(&self, slot: usize) -> Option<String> {
+        let cast = if self.lowered.is_logged_category(slot) { "(int)" } else { "" };
+        Some(format!("{cast}{}", self.field(slot)))
+    }
+
+    fn compute(&self, slot: usize, arguments: &[Argument]) -> String {
+        let function = format!("{}feature_{}", self.prefix, self.names.features[slot]);
+        let arguments = arguments.iter().map(|argument| self.names.features[argument.slot].as_str());
+        Code::call(&function, ["context"].into_iter().chain(arguments).map(Code::atom)).alone()
+    }
+
+    fn at_most(&self, slot: usize, threshold: f64) -> String {
+        let whole = self.lowered.is_whole(slot);
+        let name = &self.names.features[slot];
+        match below_2_53(threshold.floor()).filter(|_| whole) {
+            Some(bound) => format!("{name} <= {bound}"),
+            None => format!("{}{name} <= {}", if whole { "(double)" } else { "" }, number(threshold)),
+        }
+    }
+
+    fn is(&self, slot: usize, category: &str) -> String {
+        format!("{} == {}", self.names.features[slot], self.enumerator(slot, category))
+    }
+
+    fn unseen(&self, slot: usize) -> String {
+        let differs = |category: &String| {
+            format!("{} != {}", self.names.features[slot], self.enumerator(slot, category))
+        };
+        let seen: Vec<String> = self.lowered.model.categories[slot].iter().map(differs).collect();
+        seen.join(" && ")
+    }
 }
 
 /// A whole number as an integer literal, where every smaller one is an f64 too: comparing integers is
 /// then the same as comparing what they round to.
 fn below_2_53(x: f64) -> Option<String> {
     (x.abs() < 9_007_199_254_740_992.0).then(|| format!("INT64_C({x:.0})"))
-}
-
-/// A logged whole number against a literal.
-fn compare(whole: &str, op: Comparison, x: f64) -> Option<String> {
-    let bound = match op {
-        Comparison::Le | Comparison::Gt => x.floor(),
-        Comparison::Lt | Comparison::Ge => x.ceil(),
-        Comparison::Eq | Comparison::Ne if x == x.floor() => x,
-        _ => return None,
-    };
-    Some(format!("({whole} {} {})", op.symbol(), below_2_53(bound)?))
-}
-
-/// A string literal of C and C++: bytes outside ASCII in octal, which never runs on.
-fn string(text: &str) -> String {
-    let mut literal = String::from("\"");
-    for byte in text.bytes() {
-        match byte {
-            // A question mark could begin a trigraph.
-            b'"' | b'\\' | b'?' => {
-                literal.push('\\');
-                literal.push(char::from(byte));
-            }
-            b' '..=b'~' => literal.push(char::from(byte)),
-            _ => literal.push_str(&format!("\\{byte:03o}")),
-        }
-    }
-    literal.push('"');
-    literal
 }

@@ -9,6 +9,7 @@ use std::path::{Component, Path};
 use ah_codegen::{GeneratedFiles, Request, TARGETS, WriteMode, generate};
 use ah_types::Model;
 use ah_types::expr::{self, Expr};
+use ah_types::fields::{FieldValue, fields};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 use serde_json::Value as Json;
@@ -44,7 +45,7 @@ pub fn check(seed: u64, depth: usize, names: &[String]) {
         } else {
             "a"
         };
-        fixed_between.insert(name, format!("{stem}{i:05}x"));
+        fixed_between.insert(name, format!("{stem}{i:05}x{}", like_fields(name)));
     }
     let apply = |to: &dyn Fn(&str) -> String| {
         let text = rename(&json, &mut |name| to(name)).to_string();
@@ -69,6 +70,20 @@ pub fn check(seed: u64, depth: usize, names: &[String]) {
             }
         }
     }
+}
+
+/// What makes another name a structured one with fields of the same kinds.
+fn like_fields(name: &str) -> String {
+    let value = |value: FieldValue| match value {
+        FieldValue::Integer(x) => x.to_string(),
+        FieldValue::Number(x) => format!("{x:?}"),
+        FieldValue::Truth(true) => "True".to_owned(),
+        FieldValue::Truth(false) => "False".to_owned(),
+        FieldValue::Text(_) => "t".to_owned(),
+    };
+    let fields = fields(name).unwrap_or_default().into_iter().enumerate();
+    let like = |(i, (_, v))| if i == 0 { format!("={}", value(v)) } else { format!("_k{i}={}", value(v)) };
+    fields.map(like).collect()
 }
 
 fn is_fixed(name: &str) -> bool {
@@ -160,14 +175,17 @@ fn shapes(model: &Model) -> Vec<(&'static str, BTreeMap<String, Vec<String>>)> {
 
 fn tokens(text: &str, target: &str) -> Vec<String> {
     let mut found = Vec::new();
-    let line_comment = if target == "pytorch" { "#" } else { "//" };
+    let python = matches!(target, "pytorch" | "python");
+    let line_comment = if python { "#" } else { "//" };
     let (mut rest, mut fresh) = (text, true);
     while let Some(c) = rest.chars().next() {
         let length = if fresh && target == "rust" && is_attribute(rest) || rest.starts_with(line_comment) {
             rest.find('\n').unwrap_or(rest.len())
         } else if target == "c" && rest.starts_with("/*") {
             rest.find("*/").expect("the comment ends") + 2
-        } else if c == '"' || (c == '\'' && target == "pytorch") {
+        } else if python && rest.starts_with("\"\"\"") {
+            rest[3..].find("\"\"\"").expect("the documentation ends") + 6
+        } else if c == '"' || (c == '\'' && python) {
             found.push("string".to_owned());
             string(rest, c)
         } else if c.is_ascii_alphabetic() || c == '_' {
@@ -185,7 +203,7 @@ fn tokens(text: &str, target: &str) -> Vec<String> {
             if matches!(c, ')' | ']' | '}') && found.last().is_some_and(|t| t == ",") {
                 found.pop();
             }
-            if !c.is_whitespace() || (c == ' ' && fresh && target == "pytorch") {
+            if !c.is_whitespace() || (c == ' ' && fresh && python) {
                 found.push(c.to_string());
             }
             1

@@ -15,6 +15,8 @@ pub enum Case {
     Snake,
     /// `ArithIntensity`
     Camel,
+    /// As it is, where it is an identifier; else words with `_` between them.
+    Kept,
 }
 
 /// Hands out identifiers, each once.
@@ -35,7 +37,8 @@ impl Namer {
     /// An identifier for `name`; `stem` stands in for a name without letters and digits, and
     /// before one that starts with a digit. Equal names and names that read alike get numbers.
     pub fn give(&mut self, name: &str, stem: &str) -> String {
-        let words = words(name);
+        let kept = self.case == Case::Kept && is_identifier(name);
+        let words = if kept { vec![name.to_owned()] } else { words(name) };
         let mut base = join(&words, self.case);
         if base.is_empty() {
             base = join(&[stem.to_owned()], self.case);
@@ -63,6 +66,15 @@ impl Namer {
 #[must_use]
 pub fn single(name: &str, case: Case, stem: &str, reserved: &str) -> String {
     Namer::new(case, reserved).give(name, stem)
+}
+
+/// True where a name is an identifier in every language that needs no underscore at its ends: those are
+/// the templates'.
+#[must_use]
+pub fn is_identifier(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !name.ends_with('_')
 }
 
 /// The runs of ASCII letters and digits in a name, split where a capital follows a small letter.
@@ -108,11 +120,11 @@ fn join(words: &[String], case: Case) -> String {
     for word in words {
         let lower = word.to_ascii_lowercase();
         match case {
-            Case::Snake => {
+            Case::Snake | Case::Kept => {
                 if !text.is_empty() {
                     text.push('_');
                 }
-                text.push_str(&lower);
+                text.push_str(if case == Case::Kept { word } else { &lower });
             }
             Case::Camel => {
                 // `16_64` must not become `1664`.

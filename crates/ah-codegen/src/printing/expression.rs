@@ -1,0 +1,306 @@
+//! Prints typed expressions: one walk for all languages, and for each language a [`Dialect`].
+//!
+//! Undefined is NaN in numbers. In truth values and categories each language has its own way: Rust leaves
+//! the function through `?`, C has -1, Python has `None`. An operation that a language's own operators would
+//! not carry out in the model's way is a call of a helper, which the templates define.
+
+use std::collections::BTreeSet;
+
+use ah_types::expr::{
+    Arithmetic, BoolExpr, CategoryExpr, Comparison, NumberExpr, NumberFunction, Type, TypedExpr,
+};
+
+use crate::lower::{LoweredModel, WholeOperation};
+use crate::printing::code::{Binds, Code};
+
+/// How a language writes the parts of an expression.
+pub trait Dialect {
+    /// What the names of helpers begin with.
+    fn helper_prefix(&self) -> &str {
+        ""
+    }
+
+    /// True where `+ - *`, `/` and the sign `-` do what the model does. A division by zero is a helper's.
+    fn has_arithmetic(&self) -> bool {
+        true
+    }
+
+    /// A number.
+    fn number(&self, x: f64) -> Code;
+
+    /// A truth value.
+    fn truth(&self, value: bool) -> Code;
+
+    /// A category.
+    fn category(&self, name: &str) -> Code;
+
+    /// The value of a feature. A categorical one is as a comparison of categories takes it.
+    fn feature(&self, slot: usize) -> Code;
+
+    /// The call of a helper whose truth value may be undefined.
+    fn maybe(&self, call: Code) -> Code {
+        call
+    }
+
+    /// The same logged whole number, operation and literal computed in integers, where the language can.
+    fn whole(&self, _operation: &WholeOperation, _called: &mut Called) -> Option<Code> {
+        None
+    }
+
+    /// A logged whole number compared with a literal in integers, where the language can.
+    fn compare_whole(&self, _slot: usize, _comparison: Comparison, _literal: f64) -> Option<Code> {
+        None
+    }
+
+    /// Whether a feature has this category, where the language has a shorter form than comparing two categories.
+    fn is_category(&self, _slot: usize, _name: &str, _equal: bool) -> Option<Code> {
+        None
+    }
+
+    /// `left == right` for two categories of which at least one is a literal.
+    fn equal(&self, left: Code, right: Code, equal: bool, called: &mut Called) -> Code {
+        let is = self.maybe(called.helper(self, "is", [left, right]));
+        if equal { is } else { self.not(is, called) }
+    }
+
+    /// `not a`
+    fn not(&self, a: Code, called: &mut Called) -> Code {
+        called.helper(self, "not", [a])
+    }
+
+    /// `a and b`
+    fn and(&self, a: Code, b: Code, called: &mut Called) -> Code;
+
+    /// `a or b`
+    fn or(&self, a: Code, b: Code, called: &mut Called) -> Code;
+
+    /// `if c then a else b`
+    fn choose(&self, c: Code, a: Code, b: Code, ty: Type, called: &mut Called) -> Code;
+
+    /// The category `True` or `False` of a truth value.
+    fn category_of(&self, truth: Code, called: &mut Called) -> Code {
+        called.helper(self, "category", [truth])
+    }
+}
+
+/// Which helpers call which, callers first.
+const CALLS: [(&str, &[&str]); 11] = [
+    ("low_bits", &["exact", "modulo"]),
+    ("ceil_shifted", &["exact", "ceil"]),
+    ("floor_shifted", &["exact", "floor"]),
+    ("trailing_zeros", &["exact", "ctz", "zeros"]),
+    ("ctz", &["zeros", "undefined"]),
+    ("divide", &["undefined"]),
+    ("modulo", &["add", "undefined"]),
+    ("log2", &["add", "mul", "undefined"]),
+    ("add", &["rounded"]),
+    ("sub", &["rounded"]),
+    ("mul", &["rounded"]),
+];
+
+/// What printed expressions use.
+#[derive(Default)]
+pub struct Called {
+    /// The helpers.
+    pub helpers: BTreeSet<&'static str>,
+    /// The number of variables for truth values in the expression at hand.
+    variables: usize,
+}
+
+impl Called {
+    /// A call of a helper.
+    pub fn helper(
+        &mut self,
+        dialect: &(impl Dialect + ?Sized),
+        name: &'static str,
+        arguments: impl IntoIterator<Item = Code>,
+    ) -> Code {
+        self.helpers.insert(name);
+        Code::call(&format!("{}{name}", dialect.helper_prefix()), arguments)
+    }
+
+    /// A variable that is used once in this expression. No identifier made from a name ends in `_`.
+    pub fn variable(&mut self) -> String {
+        self.variables += 1;
+        variable(self.variables - 1)
+    }
+
+    /// The helpers, and those that these call in some language.
+    pub fn all_helpers(mut self) -> BTreeSet<&'static str> {
+        for (caller, callees) in CALLS {
+            if self.helpers.contains(caller) {
+                self.helpers.extend(callees);
+            }
+        }
+        self.helpers
+    }
+
+    /// The variables since the last call of this function.
+    pub fn take_variables(&mut self) -> Vec<String> {
+        (0..std::mem::take(&mut self.variables)).map(variable).collect()
+    }
+}
+
+fn variable(index: usize) -> String {
+    format!("t{index}_")
+}
+
+/// Prints the expressions of a model.
+pub struct Printer<'a, D: ?Sized> {
+    /// The model.
+    pub lowered: &'a LoweredModel<'a>,
+    /// The language.
+    pub dialect: &'a D,
+    /// What was used so far.
+    pub called: Called,
+}
+
+impl<D: Dialect + ?Sized> Printer<'_, D> {
+    /// Prints any expression.
+    pub fn print(&mut self, expr: &TypedExpr) -> Code {
+        match expr {
+            TypedExpr::Number(a) => self.number(a),
+            TypedExpr::Bool(a) => self.truth(a),
+            TypedExpr::Category(a) => self.category(a),
+        }
+    }
+
+    fn helper<const N: usize>(&mut self, name: &'static str, arguments: [Code; N]) -> Code {
+        self.called.helper(self.dialect, name, arguments)
+    }
+
+    fn number(&mut self, expr: &NumberExpr) -> Code {
+        if let Some(operation) = self.lowered.whole_operation(expr)
+            && let Some(code) = self.dialect.whole(&operation, &mut self.called)
+        {
+            return code;
+        }
+        match expr {
+            NumberExpr::Literal(x) => self.dialect.number(*x),
+            NumberExpr::Feature(slot) => self.dialect.feature(*slot),
+            NumberExpr::Unary(function, a) => {
+                let a = self.number(a);
+                match function {
+                    NumberFunction::Neg if self.dialect.has_arithmetic() => {
+                        Code::new(Binds::Sign, format!("-{}", a.above(Binds::Sign)))
+                    }
+                    NumberFunction::Neg => self.helper("neg", [a]),
+                    NumberFunction::Abs => self.helper("abs", [a]),
+                    NumberFunction::Floor => self.helper("floor", [a]),
+                    NumberFunction::Ceil => self.helper("ceil", [a]),
+                    NumberFunction::Log2 => self.helper("log2", [a]),
+                    NumberFunction::Ctz => self.helper("ctz", [a]),
+                }
+            }
+            NumberExpr::Binary(operation, a, b) => {
+                let safe = self.dialect.has_arithmetic();
+                let safe_divisor = safe && matches!(**b, NumberExpr::Literal(x) if x != 0.0);
+                let (a, b) = (self.number(a), self.number(b));
+                match operation {
+                    Arithmetic::Add if safe => Code::binary(Binds::Sum, a, "+", b),
+                    Arithmetic::Sub if safe => Code::binary(Binds::Sum, a, "-", b),
+                    Arithmetic::Mul if safe => Code::binary(Binds::Product, a, "*", b),
+                    Arithmetic::Div if safe_divisor => Code::binary(Binds::Product, a, "/", b),
+                    Arithmetic::Add => self.helper("add", [a, b]),
+                    Arithmetic::Sub => self.helper("sub", [a, b]),
+                    Arithmetic::Mul => self.helper("mul", [a, b]),
+                    Arithmetic::Div => self.helper("divide", [a, b]),
+                    Arithmetic::Rem => self.helper("modulo", [a, b]),
+                    Arithmetic::Min => self.helper("min", [a, b]),
+                    Arithmetic::Max => self.helper("max", [a, b]),
+                }
+            }
+            NumberExpr::If(c, a, b) => {
+                let (c, a, b) = (self.truth(c), self.number(a), self.number(b));
+                self.dialect.choose(c, a, b, Type::Number, &mut self.called)
+            }
+        }
+    }
+
+    /// Prints a truth value.
+    pub fn truth(&mut self, expr: &BoolExpr) -> Code {
+        match expr {
+            BoolExpr::Literal(value) => self.dialect.truth(*value),
+            BoolExpr::Not(a) => {
+                let a = self.truth(a);
+                self.dialect.not(a, &mut self.called)
+            }
+            BoolExpr::And(a, b) => {
+                let (a, b) = (self.truth(a), self.truth(b));
+                self.dialect.and(a, b, &mut self.called)
+            }
+            BoolExpr::Or(a, b) => {
+                let (a, b) = (self.truth(a), self.truth(b));
+                self.dialect.or(a, b, &mut self.called)
+            }
+            BoolExpr::Compare(comparison, a, b) => self.compare(*comparison, a, b),
+            BoolExpr::Match { equal, left, right } => self.matches(*equal, left, right),
+            BoolExpr::If(c, a, b) => {
+                let (c, a, b) = (self.truth(c), self.truth(a), self.truth(b));
+                self.dialect.choose(c, a, b, Type::Bool, &mut self.called)
+            }
+        }
+    }
+
+    fn compare(&mut self, comparison: Comparison, a: &NumberExpr, b: &NumberExpr) -> Code {
+        if let (NumberExpr::Feature(slot), NumberExpr::Literal(x)) = (a, b)
+            && self.lowered.is_whole(*slot)
+            && let Some(code) = self.dialect.compare_whole(*slot, comparison, *x)
+        {
+            return code;
+        }
+        let operands = [self.number(a), self.number(b)];
+        let call = self.helper(comparison_name(comparison), operands);
+        self.dialect.maybe(call)
+    }
+
+    fn matches(&mut self, equal: bool, left: &CategoryExpr, right: &CategoryExpr) -> Code {
+        if let (CategoryExpr::Feature(slot), CategoryExpr::Text(name))
+        | (CategoryExpr::Text(name), CategoryExpr::Feature(slot)) = (left, right)
+            && let Some(code) = self.dialect.is_category(*slot, name, equal)
+        {
+            return code;
+        }
+        let has_literal = [left, right].into_iter().any(|e| matches!(e, CategoryExpr::Text(_)));
+        let (left, right) = (self.category(left), self.category(right));
+        if has_literal {
+            return self.dialect.equal(left, right, equal, &mut self.called);
+        }
+        let same = self.helper("same", [left, right]);
+        let same = self.dialect.maybe(same);
+        if equal { same } else { self.dialect.not(same, &mut self.called) }
+    }
+
+    fn category(&mut self, expr: &CategoryExpr) -> Code {
+        match expr {
+            CategoryExpr::Text(name) => self.dialect.category(name),
+            CategoryExpr::Feature(slot) => {
+                let value = self.dialect.feature(*slot);
+                if self.lowered.derived_type(*slot) == Some(Type::Bool) {
+                    self.dialect.category_of(value, &mut self.called)
+                } else {
+                    value
+                }
+            }
+            CategoryExpr::Bool(a) => {
+                let a = self.truth(a);
+                self.dialect.category_of(a, &mut self.called)
+            }
+            CategoryExpr::If(c, a, b) => {
+                let (c, a, b) = (self.truth(c), self.category(a), self.category(b));
+                self.dialect.choose(c, a, b, Type::Category, &mut self.called)
+            }
+        }
+    }
+}
+
+fn comparison_name(comparison: Comparison) -> &'static str {
+    match comparison {
+        Comparison::Eq => "eq",
+        Comparison::Ne => "ne",
+        Comparison::Lt => "lt",
+        Comparison::Le => "le",
+        Comparison::Gt => "gt",
+        Comparison::Ge => "ge",
+    }
+}

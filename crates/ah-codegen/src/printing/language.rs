@@ -1,0 +1,125 @@
+//! How a language writes what its templates cannot: literals, names, and the steps of a tree.
+
+use ah_types::ChoiceId;
+use ah_types::expr::Type;
+
+use crate::lower::{Argument, LoweredModel};
+use crate::printing::code::Code;
+use crate::printing::expression::{Called, Dialect};
+use crate::printing::names::{Case, Namer};
+use crate::printing::text::shown;
+
+/// What a feature's value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ValueKind {
+    /// A logged whole number.
+    Integer,
+    /// An f64.
+    Number,
+    /// True or false: derived.
+    Truth,
+    /// A category.
+    Category,
+}
+
+impl ValueKind {
+    /// The kind of the feature in this slot.
+    pub fn of(lowered: &LoweredModel<'_>, slot: usize) -> Self {
+        match lowered.derived_type(slot) {
+            Some(Type::Number) => Self::Number,
+            Some(Type::Bool) => Self::Truth,
+            Some(Type::Category) => Self::Category,
+            None if lowered.is_whole(slot) => Self::Integer,
+            None if lowered.is_logged_category(slot) => Self::Category,
+            None => Self::Number,
+        }
+    }
+}
+
+/// The identifiers of a model's things in one language.
+#[derive(Debug)]
+pub struct Names {
+    /// By slot: fields, variables and functions.
+    pub features: Vec<String>,
+    /// By logged slot: the variants of categorical features, as in [`LoweredModel::variants`].
+    pub variants: Vec<Vec<String>>,
+    /// By position.
+    pub choices: Vec<String>,
+}
+
+/// How names become identifiers: the case, and the words that none may be.
+pub type Naming<'a> = (Case, &'a str);
+
+impl Names {
+    /// Names the features, the variants and the choices.
+    pub fn new(
+        lowered: &LoweredModel<'_>,
+        features: Naming<'_>,
+        variants: Naming<'_>,
+        choices: Naming<'_>,
+    ) -> Self {
+        let give = |(case, reserved): Naming<'_>, stem: &str, names: &mut dyn Iterator<Item = &str>| {
+            let mut namer = Namer::new(case, reserved);
+            names.map(|name| namer.give(name, stem)).collect::<Vec<String>>()
+        };
+        let model = lowered.model;
+        let texts = lowered.variants.iter();
+        Self {
+            features: give(
+                features,
+                "feature",
+                &mut model.features.all().features().iter().map(|f| f.name.as_str()),
+            ),
+            variants: texts.map(|texts| give(variants, "category", &mut texts.iter().copied())).collect(),
+            choices: give(choices, "choice", &mut model.choices.iter().map(String::as_str)),
+        }
+    }
+}
+
+/// How a language writes what its templates cannot.
+pub trait Language: Dialect {
+    /// The identifiers.
+    fn names(&self) -> &Names;
+
+    /// A string literal.
+    fn string(&self, text: &str) -> String;
+
+    /// A sentence from a TOML file inside documentation.
+    fn sentence(&self, text: &str) -> String {
+        shown(text)
+    }
+
+    /// The type of a feature's value.
+    fn type_name(&self, slot: usize) -> String;
+
+    /// A choice in an array of constants.
+    fn choice(&self, choice: ChoiceId) -> String {
+        choice.index().to_string()
+    }
+
+    /// A logged feature where a tree first needs it; `None` where its variable has the value already.
+    fn read(&self, slot: usize) -> Option<String>;
+
+    /// The call that computes a derived feature.
+    fn compute(&self, slot: usize, arguments: &[Argument]) -> String;
+
+    /// The condition `value <= threshold`.
+    fn at_most(&self, slot: usize, threshold: f64) -> String;
+
+    /// The condition `value == category`.
+    fn is(&self, slot: usize, category: &str) -> String;
+
+    /// The condition for a category that training never saw, where it saw some.
+    fn unseen(&self, slot: usize) -> String;
+
+    /// The result of a function that computes this.
+    fn returned(&self, code: Code, _ty: Type, _called: &mut Called) -> String {
+        code.alone()
+    }
+
+    /// The condition that a truth value is false.
+    fn negated(&self, truth: &str) -> String {
+        format!("!{truth}")
+    }
+}

@@ -1,0 +1,143 @@
+//! Python: an undefined truth value or category is `None`. Every function takes the logged features that it
+//! reads as floats and strings.
+
+use ah_types::expr::Type;
+
+use crate::lower::{Argument, LoweredModel};
+use crate::printing::code::{Binds, Code};
+use crate::printing::expression::{Called, Dialect};
+use crate::printing::language::{Language, Names, Naming, ValueKind};
+use crate::printing::text::number;
+
+/// Keywords of Python, and what the templates name themselves.
+pub const RESERVED: &str = "\
+    and as assert async await break class continue def del elif else except finally for from global if \
+    import in is lambda nonlocal not or pass raise return try while with yield match case type self \
+    context metadata choices math memo at node value offered leaf leaves float str isinstance int bool len \
+    dict list tuple frozenset None True False";
+
+/// How Python writes a model.
+pub struct PythonLanguage<'a> {
+    lowered: &'a LoweredModel<'a>,
+    names: Names,
+}
+
+impl<'a> PythonLanguage<'a> {
+    /// Python for this model, with features named so.
+    pub fn new(lowered: &'a LoweredModel<'a>, features: Naming<'_>) -> Self {
+        let none = (features.0, "");
+        Self { lowered, names: Names::new(lowered, features, none, none) }
+    }
+}
+
+impl Dialect for PythonLanguage<'_> {
+    fn helper_prefix(&self) -> &str {
+        "_"
+    }
+
+    fn number(&self, x: f64) -> Code {
+        Code::literal(number(x))
+    }
+
+    fn truth(&self, value: bool) -> Code {
+        Code::atom(if value { "True" } else { "False" })
+    }
+
+    fn category(&self, name: &str) -> Code {
+        Code::atom(self.string(name))
+    }
+
+    fn feature(&self, slot: usize) -> Code {
+        Code::atom(&self.names.features[slot])
+    }
+
+    fn is_category(&self, slot: usize, name: &str, equal: bool) -> Option<Code> {
+        // A logged category is never undefined here.
+        let operator = if equal { "==" } else { "!=" };
+        let logged = self.lowered.is_logged_category(slot);
+        logged.then(|| Code::binary(Binds::Comparison, self.feature(slot), operator, self.category(name)))
+    }
+
+    /// Python's own operator returns `None` where the first operand is `None`, as the model does.
+    fn and(&self, a: Code, b: Code, _: &mut Called) -> Code {
+        Code::binary(Binds::And, a, "and", b)
+    }
+
+    fn or(&self, a: Code, b: Code, called: &mut Called) -> Code {
+        let t = called.variable();
+        let (a, b) = (a.alone(), b.above(Binds::Choice));
+        Code::new(Binds::Choice, format!("{b} if ({t} := {a}) is False else {t}"))
+    }
+
+    fn choose(&self, c: Code, a: Code, b: Code, ty: Type, called: &mut Called) -> Code {
+        let t = called.variable();
+        let undefined = if ty == Type::Number { "math.nan" } else { "None" };
+        let (c, a, b) = (c.alone(), a.above(Binds::Choice), b.above(Binds::Choice));
+        Code::new(
+            Binds::Choice,
+            format!("{a} if ({t} := {c}) is True else {b} if {t} is False else {undefined}"),
+        )
+    }
+}
+
+impl Language for PythonLanguage<'_> {
+    fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// In ASCII.
+    fn string(&self, text: &str) -> String {
+        let quote = if text.contains('"') && !text.contains('\'') { '\'' } else { '"' };
+        let mut literal = String::from(quote);
+        for c in text.chars() {
+            match c {
+                _ if c == quote || c == '\\' => {
+                    literal.push('\\');
+                    literal.push(c);
+                }
+                ' '..='~' => literal.push(c),
+                _ => literal.push_str(&format!("\\U{:08x}", u32::from(c))),
+            }
+        }
+        literal.push(quote);
+        literal
+    }
+
+    fn type_name(&self, slot: usize) -> String {
+        let name = match ValueKind::of(self.lowered, slot) {
+            ValueKind::Integer | ValueKind::Number => "float",
+            ValueKind::Truth => "Optional[bool]",
+            ValueKind::Category if self.lowered.is_logged_category(slot) => "str",
+            ValueKind::Category => "Optional[str]",
+        };
+        name.to_owned()
+    }
+
+    fn read(&self, _: usize) -> Option<String> {
+        None
+    }
+
+    fn compute(&self, slot: usize, arguments: &[Argument]) -> String {
+        let (logged, _) = self.lowered.inputs(slot);
+        let arguments = logged.into_iter().chain(arguments.iter().map(|argument| argument.slot));
+        let function = format!("_feature_{}", self.names.features[slot]);
+        Code::call(&function, arguments.map(|slot| self.feature(slot))).alone()
+    }
+
+    fn at_most(&self, slot: usize, threshold: f64) -> String {
+        format!("{} <= {}", self.names.features[slot], number(threshold))
+    }
+
+    fn is(&self, slot: usize, category: &str) -> String {
+        format!("{} == {}", self.names.features[slot], self.string(category))
+    }
+
+    fn unseen(&self, slot: usize) -> String {
+        let seen = self.lowered.model.categories[slot].iter().map(|category| self.string(category));
+        format!("{} not in ({},)", self.names.features[slot], seen.collect::<Vec<_>>().join(", "))
+    }
+
+    fn negated(&self, truth: &str) -> String {
+        format!("not {truth}")
+    }
+}

@@ -1,0 +1,46 @@
+//! Python: one module of functions that imports nothing beyond the standard library.
+
+mod language;
+
+use serde::Serialize;
+
+use crate::error::CodegenError;
+use crate::lower::LoweredModel;
+use crate::printing::names::{Case, single};
+use crate::printing::view::ModelView;
+use crate::target::{Place, Surroundings, Target, View};
+
+pub use language::{PythonLanguage, RESERVED};
+
+/// What the templates name beside [`RESERVED`], and modules that they import.
+const RESERVED_NAMES: &str = "\
+    HEURISTIC OPTIMIZATION FEATURES PARAMETERS CHOICES CONFIGS FALLBACK PRECONDITION DEVICE PROMISE LOGS \
+    Choice Config Decision Ranked Any Container NamedTuple Optional Sequence Union struct typing choose \
+    choose_among decide ranked explain device_mismatch name reason share allowed";
+
+/// One module of the standard library's Python.
+#[derive(Clone, Copy, Debug)]
+pub struct Python;
+
+/// What the template of Python prints.
+#[derive(Serialize)]
+struct ModuleView {
+    /// The module's name.
+    module: String,
+    #[serde(flatten)]
+    model: ModelView,
+}
+
+impl Target for Python {
+    fn name(&self) -> &'static str {
+        "python"
+    }
+
+    fn view(&self, lowered: &LoweredModel<'_>, _: &Surroundings<'_>) -> Result<View, CodegenError> {
+        let reserved = [RESERVED, RESERVED_NAMES].join(" ");
+        let module = single(&lowered.model.heuristic, Case::Snake, "heuristic", &reserved);
+        let model = ModelView::new(lowered, &PythonLanguage::new(lowered, (Case::Kept, &reserved)));
+        let place = Place::File { name: format!("{module}.py"), template: "module.py" };
+        View::new(place, &ModuleView { module, model })
+    }
+}

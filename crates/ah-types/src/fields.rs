@@ -1,0 +1,68 @@
+//! Structured choices: names such as `BLOCK_M=64_num_warps=4`, which list fields.
+
+/// A value of a field.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FieldValue {
+    /// A whole number, written as Rust would write it.
+    Integer(i64),
+    /// A number with a decimal point.
+    Number(f64),
+    /// `True` or `False`.
+    Truth(bool),
+    /// Anything else.
+    Text(String),
+}
+
+/// Returns the fields of a structured name, `None` for any other.
+///
+/// A value ends at the first `_`; what follows, up to the next `=`, is the next key. So keys may hold `_` and
+/// values may not.
+#[must_use]
+pub fn fields(name: &str) -> Option<Vec<(String, FieldValue)>> {
+    let mut fields: Vec<(String, FieldValue)> = Vec::new();
+    let mut rest = Some(name);
+    while let Some(field) = rest {
+        let (key, value) = field.split_once('=')?;
+        let (value, next) = value.split_once('_').map_or((value, None), |(value, next)| (value, Some(next)));
+        if key.is_empty() || value.is_empty() || value.contains('=') || fields.iter().any(|(k, _)| k == key) {
+            return None;
+        }
+        fields.push((key.to_owned(), FieldValue::parse(value)));
+        rest = next;
+    }
+    Some(fields)
+}
+
+impl FieldValue {
+    fn parse(text: &str) -> Self {
+        if let Ok(truth) = text.to_ascii_lowercase().parse()
+            && matches!(text, "True" | "False")
+        {
+            return Self::Truth(truth);
+        }
+        match (text.parse::<i64>(), text.parse::<f64>()) {
+            (Ok(whole), _) if whole.to_string() == text => Self::Integer(whole),
+            (_, Ok(number)) if number.is_finite() && text.contains('.') => Self::Number(number),
+            _ => Self::Text(text.to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_list_fields_are_structured() {
+        let of = |name| fields(name).map(|all| all.into_iter().map(|(k, v)| format!("{k}:{v:?}")).collect());
+        let some = |all: &[&str]| Some(all.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(of("BLOCK_M=64_num_warps=4"), some(&["BLOCK_M:Integer(64)", "num_warps:Integer(4)"]));
+        assert_eq!(
+            of("type=cuda_a=0.5_b=True_c=007"),
+            some(&["type:Text(\"cuda\")", "a:Number(0.5)", "b:Truth(true)", "c:Text(\"007\")"])
+        );
+        for name in ["extern_mm", "", "a=", "=1", "a=1_b", "a=1_a=2", "a=b=c", "a=1__"] {
+            assert_eq!(fields(name), None, "{name}");
+        }
+    }
+}

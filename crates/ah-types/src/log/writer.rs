@@ -5,9 +5,10 @@
 //! lock. What a crash can leave is a last line without its end; opening cuts it off and says so.
 
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::head::Head;
 use super::lines::Lines;
@@ -27,6 +28,8 @@ pub struct LogWriter {
     path: PathBuf,
     file: File,
     schema: Schema,
+    /// The longest wait for the lock; `None`: as long as it takes.
+    patience: Option<Duration>,
 }
 
 impl LogWriter {
@@ -45,12 +48,26 @@ impl LogWriter {
         metadata: &Metadata,
         schema: &Schema,
     ) -> Result<(Self, Option<String>), LogError> {
+        Self::open_within(path, metadata, schema, None)
+    }
+
+    /// Opens the log like [`open`](Self::open), for a program that must not wait. Here and in every append it waits at
+    /// most this long for another process's lock.
+    ///
+    /// # Errors
+    /// Like [`open`](Self::open); also an I/O error of the kind `TimedOut`, after which nothing is written.
+    pub fn open_within(
+        path: &Path,
+        metadata: &Metadata,
+        schema: &Schema,
+        patience: Option<Duration>,
+    ) -> Result<(Self, Option<String>), LogError> {
         if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(io_error(path, "make the folder of"))?;
         }
         let file = OpenOptions::new().read(true).append(true).create(true).open(path);
         let file = file.map_err(io_error(path, "open"))?;
-        let mut writer = Self { path: path.to_owned(), file, schema: schema.clone() };
+        let mut writer = Self { path: path.to_owned(), file, schema: schema.clone(), patience };
         let cut = writer.locked(|writer| writer.resume(metadata))?;
         Ok((writer, cut))
     }
@@ -70,8 +87,8 @@ impl LogWriter {
     /// Appends the samples of one input: (choice, feedback in milliseconds; infinite for a failure).
     ///
     /// # Errors
-    /// I/O errors; the log then holds none of these rows or ends in a torn line that the next
-    /// [`open`](Self::open) cuts off.
+    /// I/O errors. A failed write, on a full disk for example, cuts the file back: the log then holds none of these
+    /// rows. If even that fails, it ends in a torn line, which the next [`open`](Self::open) cuts off.
     pub fn append_input<'a>(
         &mut self,
         context: &Context,
@@ -99,10 +116,25 @@ impl LogWriter {
 
     /// Alone among all processes that append to the log.
     fn locked<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, LogError>) -> Result<T, LogError> {
-        self.file.lock().map_err(io_error(&self.path, "lock"))?;
+        self.lock().map_err(io_error(&self.path, "lock"))?;
         let result = work(self);
         self.file.unlock().map_err(io_error(&self.path, "unlock"))?;
         result
+    }
+
+    fn lock(&self) -> std::io::Result<()> {
+        let Some(patience) = self.patience else { return self.file.lock() };
+        let begin = Instant::now();
+        loop {
+            match self.file.try_lock() {
+                Ok(()) => return Ok(()),
+                Err(TryLockError::Error(e)) => return Err(e),
+                Err(TryLockError::WouldBlock) if begin.elapsed() >= patience => {
+                    return Err(std::io::Error::new(ErrorKind::TimedOut, "another process holds its lock"));
+                }
+                Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
+            }
+        }
     }
 
     /// Begins the log, or checks the one that is there and takes over its order of columns.
@@ -124,7 +156,7 @@ impl LogWriter {
         }
         if begin.starts_with(GZIP) {
             let why = "it is packed with gzip; unpack it, or write to another file (-o)";
-            let source = std::io::Error::new(std::io::ErrorKind::Unsupported, why);
+            let source = std::io::Error::new(ErrorKind::Unsupported, why);
             return Err(io_error(&self.path, "append")(source));
         }
         self.file.rewind().map_err(io_error(&self.path, "read"))?;
@@ -143,11 +175,15 @@ impl LogWriter {
         cut_torn_line(&mut self.file).map_err(io_error(&self.path, "mend"))
     }
 
+    /// Appends all of `text`, or nothing.
     fn append(&self, text: &str) -> Result<(), LogError> {
-        (&self.file)
-            .write_all(text.as_bytes())
-            .and_then(|()| self.file.sync_data())
-            .map_err(io_error(&self.path, "write"))
+        let length = self.file.metadata().map_err(io_error(&self.path, "read"))?.len();
+        let written = (&self.file).write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
+        if written.is_err() {
+            // Best effort: the write's error is the one to report.
+            let _ = self.file.set_len(length);
+        }
+        written.map_err(io_error(&self.path, "write"))
     }
 
     fn head(&self, metadata: &Metadata) -> String {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use ah_types::Device;
+use etcetera::{BaseStrategy as _, choose_base_strategy};
 
 /// The environment's settings, read once, by the first decision point.
 ///
@@ -12,11 +13,11 @@ use ah_types::Device;
 /// | --- | --- |
 /// | `AUTOHEURISTIC_USE` | optimizations that consult, separated by commas; unset: all, unless the program sets a role |
 /// | `AUTOHEURISTIC_COLLECT` | optimizations that measure every choice, append to the log and take the fallback |
-/// | `AUTOHEURISTIC_LOG_PATH` | the log's file, or a folder of logs; unset or `DEFAULT`: `autoheuristic/DEVICE/NAME.txt` in the user's cache folder |
+/// | `AUTOHEURISTIC_LOG_PATH` | the log's file, or a folder of logs; unset or `DEFAULT`: `autoheuristic/DEVICE/NAME.txt` in the user's cache folder, if there is one |
 /// | `AUTOHEURISTIC_PATH` | folders of model files, separated as in `PATH` |
 /// | `AUTOHEURISTIC_FORCE_KERNEL` | the kernel that every MultiKernel runs, counted from 0; or by name, `softmax=1,mm=0` |
 /// | `AUTOHEURISTIC_DISABLE_CACHE` | set and not `0`: a MultiKernel neither stores nor reads picks on disk |
-/// | `AUTOHEURISTIC_CACHE_DIR` | the folder of the picks; unset: `autoheuristic/picks` in the user's cache folder |
+/// | `AUTOHEURISTIC_CACHE_DIR` | the folder of the picks; unset: `autoheuristic/picks` in the user's cache folder; without one, picks are not stored |
 /// | `AUTOHEURISTIC_CACHE_LIMIT` | bytes of picks per device, with `K`, `M` or `G`; the longest unused are deleted first; unset: `64M` |
 /// | `AUTOHEURISTIC_RECORD` | a folder; every pick is also written to `NAME.json` there |
 /// | `AUTOHEURISTIC_LOOKUP` | a folder of such recordings; a MultiKernel takes their picks and measures nothing |
@@ -31,7 +32,7 @@ pub struct Environment {
     pub log_path: Option<PathBuf>,
     /// `AUTOHEURISTIC_PATH`.
     pub model_folders: Vec<PathBuf>,
-    /// The user's cache folder.
+    /// The user's cache folder, for logs and picks; `None` if the user has none.
     pub cache_folder: Option<PathBuf>,
     /// `AUTOHEURISTIC_FORCE_KERNEL`: a kernel for one name, or for all names (`None`).
     pub forced_kernels: Vec<(Option<String>, usize)>,
@@ -63,10 +64,13 @@ impl Environment {
     /// The environment of this process, as it was at the first call.
     pub fn current() -> &'static Self {
         static CURRENT: OnceLock<Environment> = OnceLock::new();
-        CURRENT.get_or_init(|| Self::read(|name| std::env::var_os(name)))
+        CURRENT.get_or_init(|| Self {
+            cache_folder: user_cache_folder(),
+            ..Self::read(|name| std::env::var_os(name))
+        })
     }
 
-    /// Reads an environment whose values `variable` returns.
+    /// Reads an environment whose values `variable` returns. It has no [cache folder](Self::cache_folder).
     pub fn read(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let list = |name: &str| {
             variable(name).map(|text| {
@@ -83,9 +87,7 @@ impl Environment {
             model_folders: variable("AUTOHEURISTIC_PATH")
                 .map(|paths| std::env::split_paths(&paths).filter(|p| !p.as_os_str().is_empty()).collect())
                 .unwrap_or_default(),
-            cache_folder: path("XDG_CACHE_HOME")
-                .or_else(|| path("LOCALAPPDATA"))
-                .or_else(|| path("HOME").map(|home| home.join(".cache"))),
+            cache_folder: None,
             forced_kernels: text("AUTOHEURISTIC_FORCE_KERNEL").map_or_else(Vec::new, |t| forced(&t)),
             no_cache: variable("AUTOHEURISTIC_DISABLE_CACHE").is_some_and(|v| !v.is_empty() && v != "0"),
             picks: path("AUTOHEURISTIC_CACHE_DIR"),
@@ -103,11 +105,11 @@ impl Environment {
         own.or_else(|| self.forced_kernels.iter().find(|(n, _)| n.is_none())).map(|(_, kernel)| *kernel)
     }
 
-    /// Returns the folder of the picks on this device.
+    /// Returns the folder of the picks on this device; `None` if there is no folder for them.
     #[must_use]
-    pub fn picks_folder(&self, device: &Device) -> PathBuf {
-        let folder = self.picks.clone().unwrap_or_else(|| self.own_folder().join("picks"));
-        folder.join(file_name(device.name()))
+    pub fn picks_folder(&self, device: &Device) -> Option<PathBuf> {
+        let folder = self.picks.clone().or_else(|| Some(self.own_folder()?.join("picks")))?;
+        Some(folder.join(file_name(device.name())))
     }
 
     /// Returns the recording that this MultiKernel writes.
@@ -128,24 +130,30 @@ impl Environment {
         self.metrics.as_ref().map(|folder| folder.join(file_name(name) + ".csv"))
     }
 
-    /// Returns the log of this optimization on this device.
+    /// Returns the log of this optimization on this device; `None` if there is no folder for it.
     #[must_use]
-    pub fn log_file(&self, optimization: &str, device: &Device) -> PathBuf {
+    pub fn log_file(&self, optimization: &str, device: &Device) -> Option<PathBuf> {
         let file = format!("{}.txt", file_name(optimization));
         match &self.log_path {
             Some(path) if path.is_dir() || path.as_os_str().to_string_lossy().ends_with('/') => {
-                path.join(file)
+                Some(path.join(file))
             }
-            Some(path) => path.clone(),
-            None => self.own_folder().join(file_name(device.name())).join(file),
+            Some(path) => Some(path.clone()),
+            None => Some(self.own_folder()?.join(file_name(device.name())).join(file)),
         }
     }
 
-    /// Returns our folder in the user's cache folder, or in the system's temporary folder.
-    #[must_use]
-    pub fn own_folder(&self) -> PathBuf {
-        self.cache_folder.clone().unwrap_or_else(std::env::temp_dir).join("autoheuristic")
+    /// Our folder in the user's cache folder.
+    fn own_folder(&self) -> Option<PathBuf> {
+        Some(self.cache_folder.as_ref()?.join("autoheuristic"))
     }
+}
+
+/// The user's own cache folder: `XDG_CACHE_HOME` or `~/.cache`, on Windows the local application data. The home
+/// folder comes from the user database if `HOME` is not set. Never a folder that users share.
+fn user_cache_folder() -> Option<PathBuf> {
+    let folder = choose_base_strategy().ok()?.cache_dir();
+    folder.is_absolute().then_some(folder)
 }
 
 /// Parses `1`, or `softmax=1,mm=0`.

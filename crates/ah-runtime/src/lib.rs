@@ -55,11 +55,13 @@
 
 mod decide;
 mod environment;
+mod files;
 mod find;
 mod heuristics;
 pub mod multi_kernel;
 mod panics;
 mod sync;
+mod warnings;
 
 pub use ah_types;
 pub use decide::{Answer, AutoHeuristic, Builder, Reason, RecordError, Role, SetupError, TopK};

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
 use ah_runtime::ah_types::{Device, Outcome};
-use ah_runtime::{AutoHeuristic, Environment, MultiKernel};
+use ah_runtime::{AutoHeuristic, Environment, MultiKernel, Role};
 use virtual_kernels::*;
 
 fn device() -> Device {
@@ -23,23 +23,65 @@ fn device() -> Device {
 #[test]
 fn logs_lie_in_the_cache_folder_by_device_and_name_unless_told_otherwise() {
     let folder = tempfile::tempdir().unwrap();
-    let log = |variables: &[(&str, &Path)]| {
+    let log = |variables: &[(&str, &Path)], cache: Option<&str>| {
         let auto = AutoHeuristic::builder("pad/mm").choices(["a"]).device(device());
-        let auto = auto.environment(environment(variables)).build().unwrap();
-        auto.log_path().to_owned()
+        let cache_folder = cache.map(PathBuf::from);
+        let auto = auto.environment(Environment { cache_folder, ..environment(variables) });
+        auto.build().unwrap().log_path().map(Path::to_owned)
     };
-    let cache = ("XDG_CACHE_HOME", Path::new("/cache"));
-    let usual = Path::new("/cache/autoheuristic/CPU_of_Test/pad_mm.txt");
-    assert_eq!(log(&[cache]), usual);
-    assert_eq!(log(&[cache, ("AUTOHEURISTIC_LOG_PATH", Path::new("DEFAULT"))]), usual);
-    assert_eq!(
-        log(&[("HOME", Path::new("/home/x"))]),
-        Path::new("/home/x/.cache/autoheuristic/CPU_of_Test/pad_mm.txt")
-    );
+    let (cache, usual) = (Some("/cache"), PathBuf::from("/cache/autoheuristic/CPU_of_Test/pad_mm.txt"));
+    assert_eq!(log(&[], cache), Some(usual.clone()));
+    assert_eq!(log(&[("AUTOHEURISTIC_LOG_PATH", Path::new("DEFAULT"))], cache), Some(usual));
+    assert_eq!(log(&[], None), None);
     let file = folder.path().join("own.txt");
-    assert_eq!(log(&[cache, ("AUTOHEURISTIC_LOG_PATH", &file)]), file);
-    assert_eq!(log(&[cache, ("AUTOHEURISTIC_LOG_PATH", folder.path())]), folder.path().join("pad_mm.txt"));
-    assert_eq!(log(&[("AUTOHEURISTIC_LOG_PATH", Path::new("new/"))]), Path::new("new/pad_mm.txt"));
+    assert_eq!(log(&[("AUTOHEURISTIC_LOG_PATH", &file)], cache), Some(file));
+    let in_folder = folder.path().join("pad_mm.txt");
+    assert_eq!(log(&[("AUTOHEURISTIC_LOG_PATH", folder.path())], None), Some(in_folder));
+    let new = PathBuf::from("new/pad_mm.txt");
+    assert_eq!(log(&[("AUTOHEURISTIC_LOG_PATH", Path::new("new/"))], None), Some(new));
+}
+
+/// Prints the cache folder of its process; does nothing unless a test below started it.
+#[test]
+fn the_cache_folder_of_a_process() {
+    if std::env::var_os("AH_TEST_CHILD").is_some() {
+        let folder = Environment::current().cache_folder.as_ref();
+        println!("cache folder: {:?}", folder.map(|folder| folder.join("below")));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_user_without_a_home_has_no_shared_cache_folder() {
+    let folder = |variables: &[(&str, &str)]| {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["the_cache_folder_of_a_process", "--exact", "--nocapture"]).env("AH_TEST_CHILD", "1");
+        child.env_remove("HOME").env_remove("XDG_CACHE_HOME").envs(variables.iter().copied());
+        let output = String::from_utf8(child.output().unwrap().stdout).unwrap();
+        let (_, folder) = output.split_once("cache folder: ").unwrap_or_else(|| panic!("{output}"));
+        folder.lines().next().unwrap().to_owned()
+    };
+    assert_eq!(folder(&[("XDG_CACHE_HOME", "/cache")]), "Some(\"/cache/below\")");
+    assert_eq!(folder(&[("HOME", "/home/x")]), "Some(\"/home/x/.cache/below\")");
+    // By the user database, or none; the program's own folder or one that users share would be neither.
+    for neither in [&[][..], &[("HOME", ""), ("XDG_CACHE_HOME", "relative")]] {
+        let found = folder(neither);
+        let shared = [std::env::temp_dir(), PathBuf::from("/var/tmp")].map(|f| f.display().to_string());
+        assert!(found == "None" || found.ends_with("/.cache/below\")"), "{found}");
+        assert!(!shared.iter().any(|shared| found.contains(shared.as_str())), "{found}");
+    }
+}
+
+#[test]
+fn without_a_cache_folder_nothing_is_stored_and_collecting_names_the_variable() {
+    let multi = two(Environment::default()).build().unwrap();
+    assert_eq!(measured(&multi, 64.0, 1000.0, "f32"), "pad");
+    let auto = AutoHeuristic::builder("x").choices(["a"]).numerical("m").role(Role::Collect);
+    let auto = auto.environment(Environment::default()).build().unwrap();
+    let timing = || [("a", Outcome::Measured { feedback: vec![1.0] })];
+    let error = auto.record_timings(&[1.into()], timing()).unwrap_err().to_string();
+    assert!(error.contains("AUTOHEURISTIC_LOG_PATH"), "{error}");
+    assert!(auto.explain().contains("AUTOHEURISTIC_LOG_PATH"), "{}", auto.explain());
 }
 
 /// Asks `pad_mm` in the environment of its process; does nothing unless the test below started it.
@@ -76,13 +118,15 @@ fn the_environment_of_the_process_collects_into_its_folder() {
 
 #[test]
 fn picks_lie_in_the_cache_folder_by_device_unless_told_otherwise() {
-    let folder = |variables: &[(&str, &Path)]| environment(variables).picks_folder(&device());
-    let cache = ("XDG_CACHE_HOME", Path::new("/cache"));
-    assert_eq!(folder(&[cache]), Path::new("/cache/autoheuristic/picks/CPU_of_Test"));
-    assert_eq!(
-        folder(&[cache, ("AUTOHEURISTIC_CACHE_DIR", Path::new("/picks"))]),
-        Path::new("/picks/CPU_of_Test")
-    );
+    let folder = |variables: &[(&str, &Path)], cache: Option<&str>| {
+        let cache_folder = cache.map(PathBuf::from);
+        let environment = Environment { cache_folder, ..environment(variables) };
+        environment.picks_folder(&device()).map(|folder| folder.display().to_string())
+    };
+    assert_eq!(folder(&[], Some("/cache")).unwrap(), "/cache/autoheuristic/picks/CPU_of_Test");
+    let own = ("AUTOHEURISTIC_CACHE_DIR", Path::new("/picks"));
+    assert_eq!(folder(&[own], Some("/cache")).unwrap(), "/picks/CPU_of_Test");
+    assert_eq!(folder(&[], None), None);
 }
 
 #[test]

@@ -106,7 +106,7 @@ proptest! {
         let environment = Environment::read(|_| Some(text.clone().into()));
         let _ = environment.forced_kernel(&name);
         let device = ah_measure::this_cpu();
-        for path in [environment.log_file(&name, &device), environment.picks_folder(&device)] {
+        for path in environment.log_file(&name, &device).into_iter().chain(environment.picks_folder(&device)) {
             let below = path.file_name().map(|f| f.to_string_lossy().into_owned()).unwrap_or_default();
             prop_assert!(!below.contains(['/', '\0']) || text.contains('\0'), "{path:?}");
         }

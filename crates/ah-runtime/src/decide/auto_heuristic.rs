@@ -87,9 +87,9 @@ impl AutoHeuristic {
         self.collects
     }
 
-    /// The log that measurements are appended to.
+    /// The log that measurements are appended to; `None` if the user has no folder for it.
     #[must_use]
-    pub fn log_path(&self) -> &Path {
+    pub fn log_path(&self) -> Option<&Path> {
         self.recorder.path()
     }
 
@@ -130,7 +130,7 @@ impl AutoHeuristic {
             };
             let outcomes = self.choices.iter().map(|choice| (choice.as_str(), outcome(choice)));
             if let Err(error) = self.recorder.append(values, outcomes) {
-                log::warn!("{}: {error}", self.name);
+                self.recorder.warn(format!("{}: {error}", self.name));
             }
         }
         self.choose(values)
@@ -226,7 +226,10 @@ impl AutoHeuristic {
     pub fn explain(&self) -> String {
         let bindings = self.bindings();
         let state = match (self.collects, self.consults) {
-            (true, _) => format!("collects into {}", self.recorder.path().display()),
+            (true, _) => match self.recorder.path() {
+                Some(path) => format!("collects into {}", path.display()),
+                None => "collects, but has no folder for the log: set AUTOHEURISTIC_LOG_PATH".to_owned(),
+            },
             (false, true) => "consults".to_owned(),
             (false, false) => "not enabled".to_owned(),
         };

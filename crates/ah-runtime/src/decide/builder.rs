@@ -307,7 +307,7 @@ impl Builder {
             Role::Off => (false, false),
         };
         let device = self.device.unwrap_or_else(|| this_cpu().clone());
-        let log = self.log.unwrap_or_else(|| environment.log_file(&name, &device));
+        let log = self.log.or_else(|| environment.log_file(&name, &device));
         let recorder = Recorder::new(log, &name, features.base(), &self.choices, &device, self.timing);
         let auto_heuristic = AutoHeuristic {
             name,

@@ -1,5 +1,8 @@
 //! Appends a running program's measurements to a log, in the format of `ah-collect`.
 
+use std::collections::VecDeque;
+use std::fmt::Display;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -7,14 +10,32 @@ use ah_types::log::{Collection, LogWriter, Metadata};
 use ah_types::timing::TimingPolicy;
 use ah_types::{Context, Device, LogError, Outcome, Scalar, Schema};
 
-/// The log of one decision point. The file is opened at the first append.
+use crate::files;
+use crate::warnings::Warnings;
+
+/// The log of one decision point. The first append opens the file.
 #[derive(Debug)]
 pub(super) struct Recorder {
-    path: PathBuf,
+    /// `None` if the user has no folder for it.
+    path: Option<PathBuf>,
     metadata: Metadata,
     schema: Schema,
-    writer: Mutex<Option<LogWriter>>,
+    log: Mutex<OpenLog>,
+    warnings: Warnings,
 }
+
+#[derive(Debug, Default)]
+struct OpenLog {
+    writer: Option<LogWriter>,
+    /// Inputs that wait for another process's lock.
+    waiting: VecDeque<LoggedInput>,
+}
+
+/// One input: its context, and the feedback of choices.
+type LoggedInput = (Context, Vec<(String, f64)>);
+
+/// Most inputs that wait; the oldest gives way.
+const MAX_WAITING: usize = 1000;
 
 /// Measurements were not appended to the log.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +43,9 @@ pub enum RecordError {
     /// The log cannot be written.
     #[error(transparent)]
     Log(#[from] LogError),
+    /// The user has no cache folder, and no other path was given.
+    #[error("no folder for the log: set AUTOHEURISTIC_LOG_PATH")]
+    NoFolder,
     /// A log needs every feature of a context.
     #[error("the feature {0:?} has no value of its kind, so the measurement is not in the log")]
     Undefined(String),
@@ -37,7 +61,7 @@ pub enum RecordError {
 
 impl Recorder {
     pub(super) fn new(
-        path: PathBuf,
+        path: Option<PathBuf>,
         optimization: &str,
         schema: &Schema,
         choices: &[String],
@@ -56,15 +80,21 @@ impl Recorder {
             path,
             metadata: Metadata::new(optimization, schema, choices.to_vec(), collection),
             schema: schema.clone(),
-            writer: Mutex::new(None),
+            log: Mutex::default(),
+            warnings: Warnings::default(),
         }
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
+    pub(super) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
     }
 
-    /// Appends all samples of one input. A skipped choice has no row; a failed one has `inf`.
+    pub(super) fn warn(&self, warning: impl Display) {
+        self.warnings.warn(warning);
+    }
+
+    /// Appends all samples of one input. A skipped choice has no row; a failed one has `inf`. While another process
+    /// holds the log's lock, inputs wait in memory for the next append.
     pub(super) fn append<'a>(
         &self,
         values: &[Scalar<'_>],
@@ -81,25 +111,76 @@ impl Recorder {
         let mut samples = Vec::new();
         for (choice, outcome) in outcomes {
             match outcome {
-                Outcome::Measured { feedback } => samples.extend(feedback.into_iter().map(|ms| (choice, ms))),
-                Outcome::Failed { .. } => samples.push((choice, f64::INFINITY)),
+                Outcome::Measured { feedback } => {
+                    samples.extend(feedback.into_iter().map(|ms| (choice.to_owned(), ms)));
+                }
+                Outcome::Failed { .. } => samples.push((choice.to_owned(), f64::INFINITY)),
                 Outcome::Skipped { .. } => {}
             }
         }
         if samples.is_empty() {
             return Ok(());
         }
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let writer = match &mut *writer {
-            Some(writer) => writer,
-            empty => {
-                let (opened, cut) = LogWriter::open(&self.path, &self.metadata, &self.schema)?;
-                if let Some(cut) = cut {
-                    log::warn!("{}: cut off a torn last line: {cut:?}", self.path.display());
-                }
-                empty.insert(opened)
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        if log.waiting.len() == MAX_WAITING {
+            log.waiting.pop_front();
+            self.warn(format!("{MAX_WAITING} inputs wait for the log's lock; the oldest are lost"));
+        }
+        log.waiting.push_back((context, samples));
+        match self.write(&mut log) {
+            Err(RecordError::Log(error)) if timed_out(&error) => {
+                self.warn(format!("{error}; the measurements wait in memory"));
+                Ok(())
             }
-        };
-        Ok(writer.append_input(&context, samples)?)
+            written => written,
+        }
+    }
+
+    /// Writes the waiting inputs. An input that cannot be written is dropped, unless it only waits for the lock.
+    fn write(&self, log: &mut OpenLog) -> Result<(), RecordError> {
+        if log.waiting.is_empty() {
+            return Ok(());
+        }
+        if log.writer.is_none() {
+            log.writer = Some(self.open().inspect_err(|error| {
+                if !matches!(error, RecordError::Log(error) if timed_out(error)) {
+                    log.waiting.clear();
+                }
+            })?);
+        }
+        while let (Some(writer), Some((context, samples))) = (&mut log.writer, log.waiting.front()) {
+            let samples = samples.iter().map(|(choice, ms)| (choice.as_str(), *ms));
+            let written = writer.append_input(context, samples);
+            if !written.as_ref().is_err_and(timed_out) {
+                log.waiting.pop_front();
+            }
+            written?;
+        }
+        Ok(())
+    }
+
+    fn open(&self) -> Result<LogWriter, RecordError> {
+        let path = self.path().ok_or(RecordError::NoFolder)?;
+        let regular = files::expect_regular(path);
+        regular.map_err(|source| LogError::Io { path: path.to_owned(), action: "open", source })?;
+        let (writer, torn) =
+            LogWriter::open_within(path, &self.metadata, &self.schema, Some(files::PATIENCE))?;
+        if let Some(torn) = torn {
+            log::warn!("{}: cut off a torn last line: {torn:?}", path.display());
+        }
+        Ok(writer)
+    }
+}
+
+fn timed_out(error: &LogError) -> bool {
+    matches!(error, LogError::Io { source, .. } if source.kind() == ErrorKind::TimedOut)
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        let mut log = std::mem::take(self.log.get_mut().unwrap_or_else(PoisonError::into_inner));
+        if let Err(error) = self.write(&mut log) {
+            self.warn(format!("{error}; {} inputs are lost", log.waiting.len()));
+        }
     }
 }

@@ -18,6 +18,7 @@ use super::watch::{Watch, Watcher};
 use crate::decide::{Builder as DecisionBuilder, SetupError};
 use crate::find;
 use crate::sync::{ArcSwap, AtomicBool, Mutex};
+use crate::warnings::Warnings;
 
 /// Sets up a [`MultiKernel`]; see [`MultiKernel::builder`].
 #[must_use = "a builder does nothing until `build`"]
@@ -243,12 +244,18 @@ impl<F> Builder<F> {
         let mut shared = Vec::new();
         if lookup.is_none() {
             if self.caches && !environment.no_cache {
-                let path = environment.picks_folder(decision.device()).join(kernel_set.file_name());
-                let limit = Some(environment.cache_limit);
-                shared.push(SharedFile { path, stamp: Mutex::default(), limit });
+                match environment.picks_folder(decision.device()) {
+                    Some(folder) => {
+                        let path = folder.join(kernel_set.file_name());
+                        shared.push(SharedFile::new(path, Some(environment.cache_limit)));
+                    }
+                    None => log::info!(
+                        "{name}: no folder for the picks: set AUTOHEURISTIC_CACHE_DIR, or every start measures again"
+                    ),
+                }
             }
             if let Some(path) = self.record.or_else(|| environment.record_file(&name)) {
-                shared.push(SharedFile { path, stamp: Mutex::default(), limit: None });
+                shared.push(SharedFile::new(path, None));
             }
         }
         let mut table = Table::new(&schema, Arc::from(dimensions));
@@ -269,6 +276,7 @@ impl<F> Builder<F> {
             limit_reported: AtomicBool::new(false),
             given_up: Mutex::new(HashSet::new()),
             slow: Mutex::new(KeyMap::default()),
+            warnings: Warnings::default(),
             metrics: self.metrics.or_else(|| environment.metrics_file(&name)),
             appends_to_log: self.appends_to_log.unwrap_or_else(|| decision.collects()),
             shared,

@@ -1,12 +1,13 @@
 //! A table of the measurements, for people and spreadsheets: one CSV file per MultiKernel.
 
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::Path;
 
 use ah_types::log::quote;
 use ah_types::{Scalar, Schema};
+
+use crate::files;
 
 /// Appends one line: the context's features, the pick, its speedup over the second best kernel, and the milliseconds
 /// of each kernel (`inf` if it failed, empty if it was not eligible).
@@ -30,11 +31,8 @@ pub(super) fn append(
     }
     line.push('\n');
 
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let mut file = OpenOptions::new().create(true).append(true).open(path)?;
-    file.lock()?;
+    let mut file = files::open_to_append(path)?;
+    files::lock(&file)?;
     if file.metadata()?.len() == 0 {
         line.insert_str(0, &header(schema, kernels));
     }

@@ -17,6 +17,7 @@ use super::watch::Watcher;
 use crate::decide::AutoHeuristic;
 use crate::find;
 use crate::sync::{ArcSwap, AtomicBool, Mutex, MutexGuard, Ordering};
+use crate::warnings::Warnings;
 
 /// Returns true if a kernel supports an input with these values.
 pub(super) type Eligibility = Box<dyn Fn(&[Scalar<'_>]) -> bool + Send + Sync>;
@@ -31,6 +32,14 @@ pub(super) struct SharedFile {
     pub(super) stamp: Mutex<Stamp>,
     /// Limit in bytes of all files in its folder; `None` for a recording.
     pub(super) limit: Option<u64>,
+    /// Picks that another process's lock kept from being written. The next write includes them.
+    waiting: Mutex<Vec<Pick>>,
+}
+
+impl SharedFile {
+    pub(super) fn new(path: PathBuf, limit: Option<u64>) -> Self {
+        Self { path, stamp: Mutex::default(), limit, waiting: Mutex::default() }
+    }
 }
 
 pub(super) struct Picker {
@@ -55,6 +64,7 @@ pub(super) struct Picker {
     pub(super) given_up: Mutex<HashSet<u64>>,
     /// Keys whose pick has become slow, until they are measured again. Locked alone or after `changing`.
     pub(super) slow: Mutex<KeyMap<SlowPick>>,
+    pub(super) warnings: Warnings,
     pub(super) metrics: Option<PathBuf>,
     pub(super) appends_to_log: bool,
 }
@@ -248,7 +258,7 @@ impl Picker {
                 other => other,
             });
             if let Err(error) = self.decision.append(values, names.zip(rows)) {
-                log::warn!("{}: {error}", self.decision.name());
+                self.warnings.warn(format!("{}: {error}", self.decision.name()));
             }
         }
         let named = winner.map(|kernel| (self.name_of(kernel), medians[kernel]));
@@ -316,7 +326,7 @@ impl Picker {
                 self.add(picks)
             }
             Err(error) => {
-                log::warn!("{error}; ignored");
+                self.warnings.warn(format!("{error}; ignored"));
                 false
             }
         }
@@ -343,6 +353,8 @@ impl Picker {
     /// Writes a new pick to the shared files.
     fn share(&self, pick: &Pick) {
         for shared in &self.shared {
+            let mut new = std::mem::take(&mut *lock(&shared.waiting));
+            new.push(pick.clone());
             let written = picks::update(&shared.path, &self.kernels, |there| {
                 // A fresh table merges by key, and lets the dimensions of both sides become dynamic.
                 let mut table = self.table.load().emptied();
@@ -351,7 +363,9 @@ impl Picker {
                         table.insert(pick);
                     }
                 }
-                table.insert(pick.clone());
+                for pick in &new {
+                    table.insert(pick.clone());
+                }
                 table.picks().into_iter().cloned().collect()
             });
             match written {
@@ -362,7 +376,14 @@ impl Picker {
                         picks::evict(folder, limit, &shared.path);
                     }
                 }
-                Err(error) => log::warn!("{error}; only this process remembers the pick"),
+                Err(error) => {
+                    let mut waiting = lock(&shared.waiting);
+                    waiting.extend(new);
+                    let excess = waiting.len().saturating_sub(self.max_picks);
+                    waiting.drain(..excess);
+                    drop(waiting);
+                    self.warnings.warn(format!("{error}; only this process remembers new picks"));
+                }
             }
         }
     }
@@ -371,7 +392,7 @@ impl Picker {
         let Some(path) = &self.metrics else { return };
         let kernels = self.decision.choices();
         if let Err(error) = metrics::append(path, &self.kernels.schema, kernels, values, winner, medians) {
-            log::warn!("{}: cannot write the metrics: {error}", path.display());
+            self.warnings.warn(format!("{}: cannot write the metrics: {error}", path.display()));
         }
     }
 

@@ -12,11 +12,11 @@
 //! program's. Writers merge under a lock on a neighbouring file and rename, so that no reader sees part of a file.
 
 use std::collections::BTreeMap;
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use ah_types::{Device, FeatureKind, Schema, artefact};
 use serde::{Deserialize, Serialize};
@@ -24,14 +24,13 @@ use serde::{Deserialize, Serialize};
 use super::guard::{Bucket, Guard};
 use super::table::Pick;
 use crate::environment::file_name;
+use crate::files;
 use crate::multi_kernel::source_hash::source_hash;
 
 const FORMAT: &str = "autoheuristic-picks";
 const VERSION: u32 = 1;
 /// A pick takes about 300 bytes, so no honest file is this large.
 const MAX_BYTES: u64 = 16 << 20;
-/// Rewriting takes a few milliseconds; even 8 processes at once wait far less.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// A temporary file of this age was left by a killed process.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
@@ -317,10 +316,11 @@ pub(crate) fn update(
     merge: impl FnOnce(Vec<Pick>) -> Vec<Arc<Pick>>,
 ) -> Result<(), PicksError> {
     let io = |source| PicksError::Io { path: path.to_owned(), action: "write", source };
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder).map_err(io)?;
-    }
-    let _lock = lock(&path.with_extension("lock")).map_err(io)?;
+    files::expect_regular(path).map_err(io)?;
+    // A file of its own: renaming replaces the picks' file, so a lock on that one would not exclude the next writer.
+    // The system releases the lock of a killed process.
+    let lock = files::open_to_append(&path.with_extension("lock")).map_err(io)?;
+    files::lock(&lock).map_err(io)?;
     let there = match read(path, kernels) {
         Ok(found) => found.map(|(picks, _)| picks).unwrap_or_default(),
         Err(error) => {
@@ -330,27 +330,6 @@ pub(crate) fn update(
     };
     let text = kernels.print(&merge(there));
     artefact::write_atomic(path, text.as_bytes()).map_err(io)
-}
-
-/// Takes the lock for rewriting a file. It is a file of its own, because the picks' file is replaced by renaming and a
-/// lock on it would not exclude the next writer. The system releases the lock of a killed process; one that hangs
-/// costs the others [`PATIENCE`] and their write.
-fn lock(path: &Path) -> std::io::Result<File> {
-    if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
-        return Err(std::io::Error::new(ErrorKind::InvalidInput, "its lock is not a regular file"));
-    }
-    let file = File::options().create(true).append(true).open(path)?;
-    let begin = Instant::now();
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::Error(e)) => return Err(e),
-            Err(TryLockError::WouldBlock) if begin.elapsed() > PATIENCE => {
-                return Err(std::io::Error::new(ErrorKind::TimedOut, "another process holds its lock"));
-            }
-            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(2)),
-        }
-    }
 }
 
 /// Removes the longest unused files of picks until the folder holds at most `limit` bytes. Keeps the file at `keep`.
@@ -389,7 +368,9 @@ pub(crate) fn evict(folder: &Path, limit: u64, keep: &Path) {
 
 /// Marks a file as used now, for [`evict`].
 pub(crate) fn touch(path: &Path) -> Stamp {
-    if let Ok(file) = File::options().append(true).open(path) {
+    if files::expect_regular(path).is_ok()
+        && let Ok(file) = File::options().append(true).open(path)
+    {
         let _ = file.set_modified(SystemTime::now());
     }
     stamp(path)

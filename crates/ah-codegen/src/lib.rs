@@ -39,6 +39,7 @@ mod write;
 use std::path::Path;
 
 use ah_types::Model;
+use ah_types::model::OutsidePolicy;
 
 pub use error::CodegenError;
 pub use report::{GeneratedFiles, Report};
@@ -75,6 +76,12 @@ pub struct Request<'a> {
 pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     // A model that was not read from a file is checked here.
     request.model.validate().map_err(CodegenError::Invalid)?;
+    // No target knows these yet; code that ignored them would decide otherwise than the model.
+    if !request.model.eligible.is_empty() || request.model.outside != OutsidePolicy::Decide {
+        let reason =
+            "code for `eligible` and `outside` is not generated yet; use the model file with ah-runtime";
+        return Err(CodegenError::Invalid(reason.to_owned()));
+    }
     let templates = Templates::load(request.templates)?;
     let lowered = lower::lower(request.model);
     let surroundings = Surroundings { out: request.out, runtime_path: request.runtime_path };

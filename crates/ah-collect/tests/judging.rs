@@ -2,7 +2,9 @@
 
 mod common;
 
-use ah_types::model::Provenance;
+use std::collections::BTreeMap;
+
+use ah_types::model::{OutsidePolicy, Provenance};
 use ah_types::tree::{Leaf, Node, Ranked, Test, Tree};
 use ah_types::{ChoiceId, Feature, Features, Model, Schema};
 use assert_cmd::Command;
@@ -14,6 +16,7 @@ fn leaf(choices: &[u32]) -> Node {
         score: 0.0,
         probability: 1.0,
         measured: 1,
+        usual: true,
         slowdown: 1.0,
         worst: 1.0,
         worst_over_fallback: 1.0,
@@ -24,6 +27,7 @@ fn leaf(choices: &[u32]) -> Node {
         unsure: None,
         ranking: choices.iter().map(ranked).collect(),
         ranges: Vec::new(),
+        outside: Vec::new(),
     })
 }
 
@@ -41,6 +45,8 @@ fn model() -> Model {
         device_capa: (0, 0),
         choices: vec!["small_is_fast".into(), "steady".into()],
         fallback: Some(ChoiceId(1)),
+        eligible: BTreeMap::new(),
+        outside: OutsidePolicy::Decide,
         trees: vec![Tree {
             nodes: vec![
                 Node::Split { test: Test::Numerical { slot: 0, threshold: 500.0 }, left: 1, right: 2 },

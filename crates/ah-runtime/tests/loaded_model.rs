@@ -5,8 +5,8 @@ mod common;
 use std::cell::Cell;
 
 use ah_runtime::{Heuristic, LoadedModel, Unsure};
-use ah_types::model::Unsure as ModelUnsure;
-use ah_types::{Decision, Value};
+use ah_types::model::{OutsidePolicy, Precondition, Unsure as ModelUnsure};
+use ah_types::{ChoiceId, Decision, Model, Node, Ranked, Value, expr};
 use proptest::prelude::*;
 
 /// The model's reason, with the slot that its name stands for.
@@ -18,14 +18,37 @@ fn reason(model: &LoadedModel, unsure: &ModelUnsure) -> Unsure {
         ModelUnsure::UnknownCategory(name) => Unsure::UnknownCategory(slot(name)),
         ModelUnsure::LowConfidence => Unsure::LowConfidence,
         ModelUnsure::UnsafeLeaf => Unsure::UnsafeLeaf,
+        ModelUnsure::Outside => Unsure::Outside,
         ModelUnsure::NoneAllowed => Unsure::NoneAllowed,
     }
 }
 
+/// Gives every leaf the range m <= 100 and the reverse ranking beyond, a few unusual choices, and one choice
+/// that can run on small products only.
+fn watch(model: &mut Model) {
+    let features = model.features.base().len();
+    for node in model.trees.iter_mut().flat_map(|tree| &mut tree.nodes) {
+        if let Node::Leaf(leaf) = node {
+            leaf.ranges = vec![None; features];
+            leaf.ranges[0] = Some((1.0, 100.0));
+            leaf.outside = leaf.ranking.iter().rev().map(Ranked::place).collect();
+            leaf.ranking.iter_mut().for_each(|ranked| ranked.usual = ranked.choice.0 % 3 > 0);
+        }
+    }
+    let parsed = expr::parse("m * n <= 100000").unwrap();
+    let typed = parsed.resolve_bool(model.features.base()).unwrap();
+    model.eligible.insert(ChoiceId(1), Precondition { expression: parsed.to_string(), typed });
+    model.validate().unwrap();
+}
+
 #[test]
 fn decides_as_the_model() {
-    for trees in [1, 2, 3, 10] {
-        let loaded = LoadedModel::from(common::mixed_mm(trees));
+    let policies = [OutsidePolicy::Decide, OutsidePolicy::Safe, OutsidePolicy::Decline];
+    for (trees, outside) in [1, 2, 3, 10].into_iter().flat_map(|trees| policies.map(|p| (trees, p))) {
+        let mut model = common::mixed_mm(trees);
+        model.outside = outside;
+        watch(&mut model);
+        let loaded = LoadedModel::from(model);
         let (decided, declined) = (Cell::new(0), Cell::new(0));
         let dimension = prop_oneof![1.0..200.0_f64, 1000.0..20_000.0, Just(f64::NAN), Just(4096.0)];
         let inputs = (1.0..140.0_f64, dimension.clone(), dimension, any::<u64>(), 0..20_u8);
@@ -45,12 +68,17 @@ fn decides_as_the_model() {
                     Decision::Unsure(unsure) => Err(reason(&loaded, &unsure)),
                 };
                 prop_assert_eq!(found, expected);
+                let plain = match loaded.model().choose(&owned) {
+                    Decision::Choice(ranked) => Ok(ranked.choice.index()),
+                    Decision::Unsure(unsure) => Err(reason(&loaded, &unsure)),
+                };
+                prop_assert_eq!(loaded.choose(&row), plain);
                 if let Ok(ranking) = loaded.model().ranking(&owned) {
                     let mut ranked = Vec::new();
                     loaded.ranked(&row, &mut |choice| ranked.push(choice)).unwrap();
                     prop_assert_eq!(
                         ranked,
-                        ranking.iter().map(|(r, _)| r.choice.index()).collect::<Vec<_>>()
+                        ranking.iter().map(|place| place.choice.index()).collect::<Vec<_>>()
                     );
                 }
                 let count = if found.is_ok() { &decided } else { &declined };

@@ -90,6 +90,7 @@ fn ranking(
         portfolio: portfolio.map(|p| p.choices.clone()).unwrap_or_default(),
         at_least: params.ranking.unwrap_or_default(),
         always: included.iter().filter_map(|name| task.table.choice_id(name)).collect(),
+        eligible: task.eligible.clone(),
     }
 }
 

@@ -116,8 +116,8 @@ fn several_trees_vote_by_their_summed_scores() {
         scores.sum()
     };
     assert_eq!(ranking.len(), 2);
-    assert!(score(ranking[0].0.choice) <= score(ranking[1].0.choice));
-    assert_eq!(model.choice_name(ranking[0].0.choice), "pad");
+    assert!(score(ranking[0].choice) <= score(ranking[1].choice));
+    assert_eq!(model.choice_name(ranking[0].choice), "pad");
 }
 
 #[test]

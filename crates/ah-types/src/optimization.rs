@@ -1,6 +1,7 @@
 //! Optimizations: decision points with a name. Each is one TOML file; those under
 //! `src/optimizations/` are built in, a user adds one by giving its path.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -34,9 +35,24 @@ pub struct Optimization {
     /// The domain, by device: the first that matches the device counts.
     #[serde(default, rename = "precondition")]
     pub preconditions: Vec<Precondition>,
+    /// What is known of single choices.
+    #[serde(default, rename = "choice")]
+    pub choices: Vec<ChoiceRule>,
     /// How `ah-train` learns it unless flags say otherwise.
     #[serde(default)]
     pub training: TrainingPolicy,
+}
+
+/// What an optimization knows of one of its choices.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChoiceRule {
+    /// The choice.
+    pub name: String,
+    /// A truth value over the logged features: where it does not hold, the choice cannot run. It is not
+    /// measured there, and generated code and the run time never take it there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eligible: Option<String>,
 }
 
 /// The domain of an optimization on one device (or on all, without conditions).
@@ -216,6 +232,7 @@ impl Optimization {
             features: schema.features().to_vec(),
             derived: Vec::new(),
             preconditions: Vec::new(),
+            choices: Vec::new(),
             training: TrainingPolicy::default(),
         }
     }
@@ -267,6 +284,13 @@ impl Optimization {
                     && p.shared_memory.is_none_or(|bytes| metadata.shared_memory == Some(bytes))
             })
             .map(|p| p.expression.as_str())
+    }
+
+    /// Where choices can run at all, by choice.
+    #[must_use]
+    pub fn eligible(&self) -> BTreeMap<String, String> {
+        let rule = |choice: &ChoiceRule| Some((choice.name.clone(), choice.eligible.clone()?));
+        self.choices.iter().filter_map(rule).collect()
     }
 
     /// The first fallback that is among `choices`.

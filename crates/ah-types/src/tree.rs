@@ -65,6 +65,9 @@ pub fn goes_left(value: f64, threshold: f64) -> bool {
 }
 
 /// The end of a path: what training saw there and what to choose.
+///
+/// Choices that training measured in this leaf come before all others in both rankings, and a choice that
+/// it never measured here is never allowed. [`Model::validate`](crate::Model::validate) checks this.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Leaf {
     /// Training inputs that ended here.
@@ -74,9 +77,11 @@ pub struct Leaf {
     /// Choices, best first.
     pub ranking: Vec<Ranked>,
     /// For each logged feature the least and the greatest value that training saw here; `None`
-    /// for categories. Empty where unknown. Nothing is decided by it: it tells who asks from
-    /// outside what training saw.
+    /// for categories. Empty where unknown.
     pub ranges: Vec<Option<(f64, f64)>>,
+    /// The ranking for inputs outside these ranges, best first: of each choice the worse of two scores, that
+    /// of the leaf and one drawn harder towards the nodes above. Empty: the same as inside.
+    pub outside: Vec<Place>,
 }
 
 /// Why a leaf declines.
@@ -100,6 +105,9 @@ pub struct Ranked {
     pub probability: f64,
     /// Inputs of the leaf where it was measured.
     pub measured: u64,
+    /// True where it was measured on nearly every input of the leaf on which it can run (99 %), so that a
+    /// program that does not say what it offers can be expected to offer it.
+    pub usual: bool,
     /// Geometric mean of its slowdown there; infinite where it was never measured.
     pub slowdown: f64,
     /// Its worst slowdown there; infinite where it failed.
@@ -110,8 +118,27 @@ pub struct Ranked {
     pub allowed: bool,
 }
 
+impl Ranked {
+    /// Its place in the ranking.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        Place { choice: self.choice, score: self.score, allowed: self.allowed }
+    }
+}
+
+/// A choice's place in a ranking.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place {
+    /// The choice.
+    pub choice: ChoiceId,
+    /// By what the ranking is sorted, least first.
+    pub score: f64,
+    /// False where the promise does not allow it, or training never measured it here: it is passed over.
+    pub allowed: bool,
+}
+
 impl Leaf {
-    /// True where a logged feature lies outside what training saw in this leaf.
+    /// True where a logged feature is outside what training saw in this leaf. An undefined number is.
     pub fn is_outside(&self, row: &(impl Row + ?Sized)) -> bool {
         let outside = |(slot, range): (usize, &Option<(f64, f64)>)| {
             range.is_some_and(|(least, greatest)| !(least..=greatest).contains(&row.number(slot)))
@@ -119,30 +146,67 @@ impl Leaf {
         self.ranges.iter().enumerate().any(outside)
     }
 
-    /// The first choice of the ranking that is offered and allowed.
-    ///
-    /// Coming to the fallback after passing over a choice that is not allowed counts as unsure:
-    /// the heuristic then knows nothing better than the fallback, and says so.
+    /// The ranking that holds inside what training saw, or outside.
+    pub fn places(&self, outside: bool) -> impl Iterator<Item = Place> + '_ {
+        let outside = outside && !self.outside.is_empty();
+        let count = if outside { self.outside.len() } else { self.ranking.len() };
+        (0..count).map(move |i| if outside { self.outside[i] } else { self.ranking[i].place() })
+    }
+
+    /// What training saw of a choice here.
+    #[must_use]
+    pub fn ranked(&self, choice: ChoiceId) -> Option<&Ranked> {
+        self.ranking.iter().find(|r| r.choice == choice)
+    }
+
+    /// True where training measured this choice on [nearly every input](Ranked::usual) of the leaf.
+    #[must_use]
+    pub fn is_usual(&self, choice: ChoiceId) -> bool {
+        self.ranked(choice).is_some_and(|ranked| ranked.usual)
+    }
+
+    /// What to take where the program does not say what it offers: the fallback and the usual choices are.
+    #[must_use]
+    pub fn choose(&self, fallback: Option<ChoiceId>, outside: bool) -> Option<&Ranked> {
+        self.pick(fallback, outside, |choice| Some(choice) == fallback || self.is_usual(choice))
+    }
+
+    /// What to take of the offered choices by [`pick`], inside or outside of what training saw.
     pub fn pick(
         &self,
         fallback: Option<ChoiceId>,
-        mut offered: impl FnMut(ChoiceId) -> bool,
+        outside: bool,
+        offered: impl FnMut(ChoiceId) -> bool,
     ) -> Option<&Ranked> {
-        if self.unsure.is_some() {
+        let places = self.places(outside).map(|p| Place { allowed: p.allowed && self.unsure.is_none(), ..p });
+        pick(places, fallback, offered).and_then(|choice| self.ranked(choice))
+    }
+}
+
+/// The choice to take of a ranking: the first that is offered and allowed.
+///
+/// `None` declines: no offered choice is allowed, or the walk comes to the fallback after passing over an
+/// offered choice (the heuristic then knows nothing better than the fallback). Where there is a fallback and
+/// it is not offered, declining means nothing, and the first offered choice is taken.
+pub fn pick(
+    ranking: impl IntoIterator<Item = Place>,
+    fallback: Option<ChoiceId>,
+    mut offered: impl FnMut(ChoiceId) -> bool,
+) -> Option<ChoiceId> {
+    let mut passed_over = None;
+    for place in ranking {
+        if !offered(place.choice) {
+            continue;
+        }
+        if place.allowed && (passed_over.is_none() || Some(place.choice) != fallback) {
+            return Some(place.choice);
+        }
+        if place.allowed {
             return None;
         }
-        let mut passed_over = false;
-        for ranked in &self.ranking {
-            if !offered(ranked.choice) {
-                continue;
-            }
-            if ranked.allowed {
-                return (!passed_over || Some(ranked.choice) != fallback).then_some(ranked);
-            }
-            passed_over = true;
-        }
-        None
+        passed_over = passed_over.or(Some(place.choice));
     }
+    if fallback.is_some_and(|fallback| !offered(fallback)) { passed_over } else { None }
 }
 
 /// A descent ended at a split.

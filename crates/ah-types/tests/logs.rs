@@ -31,6 +31,7 @@ fn metadata(seed: u64) -> Metadata {
             instruction_sets: vec!["avx2".into()],
         }),
         timing: TimingPolicy::default(),
+        eligible: std::collections::BTreeMap::new(),
         seed,
         tool: "test 1".into(),
     };

@@ -1,7 +1,9 @@
 //! Models: the file reads back to the same model, and nothing invalid is let in.
 
-use ah_types::model::{Precondition, Provenance};
-use ah_types::tree::{Leaf, LeafUnsure, Node, Ranked, Test, Tree};
+use std::collections::BTreeMap;
+
+use ah_types::model::{OutsidePolicy, Precondition, Provenance};
+use ah_types::tree::{Leaf, LeafUnsure, Node, Place, Ranked, Test, Tree};
 use ah_types::{ChoiceId, Context, Decision, Derived, Feature, Features, Model, Schema, Unsure, Value, expr};
 
 fn ranked(choice: u32, score: f64) -> Ranked {
@@ -10,6 +12,7 @@ fn ranked(choice: u32, score: f64) -> Ranked {
         score,
         probability: 0.5,
         measured: 3,
+        usual: true,
         slowdown: 1.01,
         worst: f64::INFINITY,
         worst_over_fallback: 0.75,
@@ -18,7 +21,7 @@ fn ranked(choice: u32, score: f64) -> Ranked {
 }
 
 fn leaf(ranking: Vec<Ranked>) -> Node {
-    Node::Leaf(Leaf { samples: 3, unsure: None, ranking, ranges: Vec::new() })
+    Node::Leaf(Leaf { samples: 3, unsure: None, ranking, ranges: Vec::new(), outside: Vec::new() })
 }
 
 /// k/n <= 2 ? (dtype == "half" ? b : a) : b a
@@ -41,6 +44,8 @@ fn model() -> Model {
         device_capa: (0, 0),
         choices: vec!["a".into(), "b".into(), "c".into()],
         fallback: Some(ChoiceId(0)),
+        eligible: BTreeMap::new(),
+        outside: OutsidePolicy::Decide,
         trees: vec![Tree {
             nodes: vec![
                 Node::Split { test: Test::Numerical { slot: 3, threshold: 2.0 }, left: 1, right: 2 },
@@ -60,6 +65,7 @@ fn model() -> Model {
                         ranked(2, 0.2),
                     ],
                     ranges: vec![Some((1.0, 64.0)), Some((1.0, 8.0)), None],
+                    outside: Vec::new(),
                 }),
             ],
         }],
@@ -90,8 +96,13 @@ fn what_training_did_not_see_is_outside() {
     assert!(!model().is_outside(&values(65.0, 64.0, "float")));
     assert!(!model().is_outside(&values(1.0, 64.0, "other")));
     let mut short = model();
-    short.trees[0].nodes[2] =
-        Node::Leaf(Leaf { samples: 1, unsure: None, ranking: vec![], ranges: vec![None] });
+    short.trees[0].nodes[2] = Node::Leaf(Leaf {
+        samples: 1,
+        unsure: None,
+        ranking: vec![],
+        ranges: vec![None],
+        outside: Vec::new(),
+    });
     assert!(short.validate().unwrap_err().contains("expected the ranges of 3 features, found 1"));
 }
 
@@ -188,7 +199,7 @@ fn nothing_invalid_is_let_in() {
     insta::assert_snapshot!(messages);
     let text = model().to_json();
     for (from, to) in [
-        ("\"version\": 1", "\"version\": 2"),
+        ("\"version\": 2", "\"version\": 3"),
         ("\"choice\":\"a\"", "\"choice\":\"z\""),
         ("\"left\":1", "\"left\":-1"),
         ("k >= 1", "k >= "),
@@ -231,4 +242,60 @@ fn whether_two_categories_that_the_model_does_not_name_are_equal_is_not_said() {
     assert_eq!(decide("new", "mentioned"), Ok("a".into()));
     assert_eq!(decide("new", "new"), Err(Unsure::Undefined("same".into())));
     assert_eq!(decide("new", "newer"), Err(Unsure::Undefined("same".into())));
+}
+
+#[test]
+fn what_was_not_measured_in_a_leaf_is_last_and_never_allowed() {
+    let refuse = |change: &dyn Fn(&mut Leaf)| {
+        let mut broken = model();
+        let Node::Leaf(leaf) = &mut broken.trees[0].nodes[4] else { panic!("a leaf") };
+        change(leaf);
+        broken.validate().expect_err("an invalid model")
+    };
+    assert!(refuse(&|leaf| leaf.ranking[2].measured = 0).contains("never measured in this leaf"));
+    let unmeasured = |r: &mut Ranked| (r.measured, r.usual, r.allowed) = (0, false, false);
+    let reason = refuse(&|leaf| unmeasured(&mut leaf.ranking[0]));
+    assert!(reason.contains("is ranked before \"a\""), "{reason}");
+    let reason = refuse(&|leaf| {
+        unmeasured(&mut leaf.ranking[2]);
+        leaf.ranking[2].usual = true;
+    });
+    assert!(reason.contains("is usual and was never measured"), "{reason}");
+    let place = |choice| Place { choice: ChoiceId(choice), score: 0.0, allowed: true };
+    let reason = refuse(&|leaf| {
+        unmeasured(&mut leaf.ranking[2]);
+        leaf.outside = vec![place(2), place(0)];
+    });
+    assert!(reason.contains("never measured in this leaf"), "{reason}");
+    assert!(refuse(&|leaf| leaf.outside = vec![place(0), place(0)]).contains("ranked twice outside"));
+}
+
+#[test]
+fn an_ineligible_choice_counts_as_not_offered_and_an_outsider_is_treated_as_asked() {
+    let mut model = model();
+    let parsed = expr::parse("n <= 1").unwrap();
+    let typed = parsed.resolve_bool(model.features.base()).unwrap();
+    model.eligible.insert(ChoiceId(1), Precondition { expression: "n <= 1".into(), typed });
+    let picked = |model: &Model, values: &[Value]| match model.decide(values, |_| true) {
+        Decision::Choice(r) => Ok(model.choice_name(r.choice).to_owned()),
+        Decision::Unsure(u) => Err(u),
+    };
+    assert_eq!(picked(&model, &values(3.0, 1.0, "half")), Ok("b".into()));
+    assert_eq!(picked(&model, &values(6.0, 2.0, "half")), Ok("a".into()), "b cannot run for n = 2");
+    assert_eq!(model.to_json(), Model::parse(&model.to_json()).unwrap().to_json());
+
+    // The leaf of k/n <= 2 and half saw k to 64 and n to 8; b is not allowed inside.
+    let Node::Leaf(leaf) = &mut model.trees[0].nodes[4] else { panic!("a leaf") };
+    leaf.outside = vec![Place { choice: ChoiceId(2), score: 0.0, allowed: true }];
+    let (inside, outside) = (values(8.0, 8.0, "half"), values(16.0, 9.0, "half"));
+    for (policy, expected) in [
+        (OutsidePolicy::Decide, Ok("a")),
+        (OutsidePolicy::Safe, Ok("c")),
+        (OutsidePolicy::Decline, Err(Unsure::Outside)),
+    ] {
+        model.outside = policy;
+        assert_eq!(picked(&model, &inside), Ok("a".into()), "b is not eligible, so nothing is passed over");
+        assert_eq!(picked(&model, &outside), expected.map(str::to_owned), "{policy:?}");
+        assert_eq!(model.to_json(), Model::parse(&model.to_json()).unwrap().to_json());
+    }
 }

@@ -549,7 +549,7 @@ impl<L: Language> Viewer<'_, L> {
         let mut end = 0;
         let view = |(index, leaf): (usize, &&Leaf)| {
             end += leaf.ranking.len();
-            let best = leaf.pick(self.lowered.model.fallback, |_: ChoiceId| true);
+            let best = leaf.choose(self.lowered.model.fallback, false);
             LeafView {
                 index,
                 end,

@@ -287,6 +287,8 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
         device_capa: (9, 0),
         choices,
         fallback,
+        eligible: std::collections::BTreeMap::new(),
+        outside: ah_types::model::OutsidePolicy::Decide,
         trees,
         promise: None,
         provenance: Provenance::default(),
@@ -365,21 +367,27 @@ fn leaf(rng: &mut Pcg64, choices: usize) -> Leaf {
         _ => None,
     };
     let bars = rng.random_bool(0.4);
-    let ranking = ids
+    let samples = rng.random_range(0..1000);
+    let mut ranking: Vec<Ranked> = ids
         .into_iter()
-        .map(|id| Ranked {
-            choice: ChoiceId(id),
-            // Few scores, so that sums tie.
-            score: f64::from(rng.random_range(-2_i32..3)) * 0.1,
-            probability: rng.random(),
-            measured: rng.random_range(0..100),
-            slowdown: if rng.random_bool(0.1) { f64::INFINITY } else { 1.0 + rng.random::<f64>() },
-            worst: if rng.random_bool(0.1) { f64::INFINITY } else { 1.0 + rng.random::<f64>() },
-            worst_over_fallback: rng.random(),
-            allowed: !bars || rng.random_bool(0.6),
+        .map(|id| {
+            let measured = if rng.random_bool(0.1) { 0 } else { rng.random_range(0..=samples) };
+            Ranked {
+                choice: ChoiceId(id),
+                // Few scores, so that sums tie.
+                score: f64::from(rng.random_range(-2_i32..3)) * 0.1,
+                probability: rng.random(),
+                measured,
+                usual: measured > 0,
+                slowdown: if rng.random_bool(0.1) { f64::INFINITY } else { 1.0 + rng.random::<f64>() },
+                worst: if rng.random_bool(0.1) { f64::INFINITY } else { 1.0 + rng.random::<f64>() },
+                worst_over_fallback: rng.random(),
+                allowed: measured > 0 && (!bars || rng.random_bool(0.6)),
+            }
         })
         .collect();
-    Leaf { samples: rng.random_range(0..1000), unsure, ranking, ranges: Vec::new() }
+    ranking.sort_by_key(|ranked| ranked.measured == 0);
+    Leaf { samples, unsure, ranking, ranges: Vec::new(), outside: Vec::new() }
 }
 
 /// Contexts to compare on: every threshold, its neighbours, numbers beyond 2^53, infinities, NaN,

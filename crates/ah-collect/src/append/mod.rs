@@ -115,6 +115,7 @@ fn metadata(options: &Options, subject: &Subject, schema: &Schema) -> Metadata {
         device: subject.device.clone(),
         timing: options.policy,
         seed: options.seed,
+        eligible: subject.optimization.eligible(),
         tool: concat!("ah-collect ", env!("CARGO_PKG_VERSION")).to_owned(),
     };
     Metadata::new(&subject.optimization.name, schema, subject.choices.clone(), collection)

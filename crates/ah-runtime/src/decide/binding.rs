@@ -79,7 +79,7 @@ impl Binding {
     ) -> Result<usize, Reason> {
         let passed_over = Cell::new(false);
         let decided = self.with_values(features, values, |values| match available {
-            None if self.complete => self.heuristic.decide(values, &|_| true),
+            None if self.complete => self.heuristic.choose(values),
             _ => self.heuristic.decide(values, &|theirs| {
                 let ours = self.choices.get(theirs).copied().flatten();
                 let offered = ours.is_some_and(|ours| available.is_none_or(|available| available(ours)));

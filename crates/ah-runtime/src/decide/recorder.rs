@@ -1,6 +1,6 @@
 //! Appends a running program's measurements to a log, in the format of `ah-collect`.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Display;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -73,6 +73,7 @@ impl Recorder {
             device: device.clone(),
             timing,
             // The program's own inputs; none is drawn.
+            eligible: BTreeMap::new(),
             seed: 0,
             tool: concat!("ah-runtime ", env!("CARGO_PKG_VERSION")).to_owned(),
         };

@@ -44,6 +44,15 @@ pub trait Heuristic: Send + Sync {
     /// Why the heuristic declines.
     fn decide(&self, values: &[Scalar<'_>], offered: &dyn Fn(usize) -> bool) -> Result<usize, Unsure>;
 
+    /// Returns the position of the choice to take where the program does not say what it offers: training
+    /// measured it on nearly every input of the leaf.
+    ///
+    /// # Errors
+    /// Why the heuristic declines.
+    fn choose(&self, values: &[Scalar<'_>]) -> Result<usize, Unsure> {
+        self.decide(values, &|_| true)
+    }
+
     /// Calls `visit` with the position of each choice in the leaf's ranking, best first, for autotuning. The
     /// ranking includes choices that the promise does not allow.
     ///
@@ -71,6 +80,9 @@ pub enum Unsure {
     /// The leaf's best choice may be too slow.
     #[error("unsafe leaf")]
     UnsafeLeaf,
+    /// The values are outside of what training saw in the leaf.
+    #[error("outside of what was measured")]
+    Outside,
     /// No choice of the leaf's ranking is both offered and allowed by the promise.
     #[error("no choice that the promise allows is offered")]
     NoneAllowed,

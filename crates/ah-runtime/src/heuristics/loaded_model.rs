@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use ah_types::device::DeviceMismatch;
 use ah_types::model::ModelError;
-use ah_types::tree::LeafUnsure;
+use ah_types::model::OutsidePolicy;
+use ah_types::tree::{LeafUnsure, Place, pick};
 use ah_types::{ChoiceId, Device, Leaf, Model, Scalar};
 
 use super::compiled::CompiledModel;
@@ -35,80 +36,86 @@ impl LoadedModel {
         &self.model
     }
 
-    /// Calls `f` with what says in which leaf of a tree these values end.
-    fn with_leaves<'m, T>(
-        &'m self,
-        values: &[Scalar<'_>],
-        f: impl FnOnce(&mut LeafOf<'_, 'm>) -> Result<T, Unsure>,
-    ) -> Result<T, Unsure> {
-        let trees = &self.model.trees;
+    /// The leaf of each tree in which these values end.
+    fn ends(&self, values: &[Scalar<'_>]) -> Result<Ends<'_>, Unsure> {
         let mut decision = self.compiled.decide(values);
         if !decision.precondition_holds() {
             return Err(Unsure::Precondition);
         }
-        f(&mut |tree| trees[tree].leaf(decision.leaf(tree)?).ok_or(Unsure::NoneAllowed))
+        let watches = self.model.outside != OutsidePolicy::Decide;
+        Ends::new(self.model.trees.len(), |tree| {
+            let leaf = self.model.trees[tree].leaf(decision.leaf(tree)?).ok_or(Unsure::NoneAllowed)?;
+            Ok((leaf, watches && leaf.is_outside(values)))
+        })
+    }
+
+    fn decide_by(
+        &self,
+        values: &[Scalar<'_>],
+        offered: impl Fn(&Ends<'_>, ChoiceId) -> bool,
+    ) -> Result<usize, Unsure> {
+        let (model, ends) = (&self.model, self.ends(values)?);
+        let unsure = ends.unsure(model.outside);
+        let offered = |choice| model.is_eligible(choice, values) && offered(&ends, choice);
+        let picked = ends.pick(model.fallback, unsure.is_some(), offered);
+        picked.map(ChoiceId::index).ok_or(unsure.unwrap_or(Unsure::NoneAllowed))
     }
 }
 
-/// The leaf of a tree in which the values end.
-type LeafOf<'a, 'm> = dyn FnMut(usize) -> Result<&'m Leaf, Unsure> + 'a;
+/// A leaf, and whether the values are outside of what training saw there.
+type End<'a> = (&'a Leaf, bool);
 
-/// The leaf, unless it declines; where one of several declines, all do.
-fn sure(leaf: &Leaf) -> Result<&Leaf, Unsure> {
-    match leaf.unsure {
-        None => Ok(leaf),
-        Some(LeafUnsure::LowConfidence) => Err(Unsure::LowConfidence),
-        Some(LeafUnsure::Unsafe) => Err(Unsure::UnsafeLeaf),
-    }
-}
-
-/// Trees beyond the first whose leaves lie on the stack; the learner makes at most a few.
+/// Trees beyond the first whose leaves are on the stack; the learner makes at most a few.
 const ON_STACK: usize = 7;
 
 /// Where a context ends: one leaf in each tree.
-struct Leaves<'a> {
-    first: &'a Leaf,
-    others: [Option<&'a Leaf>; ON_STACK],
-    more: Vec<&'a Leaf>,
+struct Ends<'a> {
+    first: End<'a>,
+    others: [Option<End<'a>>; ON_STACK],
+    more: Vec<End<'a>>,
 }
 
-/// A choice that stands in the ranking of every leaf.
-#[derive(Clone, Copy)]
-struct Vote {
-    score: f64,
-    choice: ChoiceId,
-    allowed: bool,
+/// The order of [`Model::ranking`]: by score and then by id.
+fn order(a: &Place, b: &Place) -> Ordering {
+    a.score.total_cmp(&b.score).then(a.choice.cmp(&b.choice))
 }
 
-impl Vote {
-    /// By score and then by id: the order of [`Model::ranking`].
-    fn order(&self, other: &Self) -> Ordering {
-        self.score.total_cmp(&other.score).then(self.choice.cmp(&other.choice))
-    }
-}
-
-impl<'a> Leaves<'a> {
-    fn new(trees: usize, mut leaf: impl FnMut(usize) -> Result<&'a Leaf, Unsure>) -> Result<Self, Unsure> {
-        let mut leaves = Leaves { first: leaf(0)?, others: [None; ON_STACK], more: Vec::new() };
+impl<'a> Ends<'a> {
+    fn new(trees: usize, mut end: impl FnMut(usize) -> Result<End<'a>, Unsure>) -> Result<Self, Unsure> {
+        let mut ends = Ends { first: end(0)?, others: [None; ON_STACK], more: Vec::new() };
         for tree in 1..trees {
-            match leaves.others.get_mut(tree - 1) {
-                Some(place) => *place = Some(leaf(tree)?),
-                None => leaves.more.push(leaf(tree)?),
+            match ends.others.get_mut(tree - 1) {
+                Some(place) => *place = Some(end(tree)?),
+                None => ends.more.push(end(tree)?),
             }
         }
-        Ok(leaves)
+        Ok(ends)
     }
 
-    fn others(&self) -> impl Iterator<Item = &'a Leaf> {
+    fn others(&self) -> impl Iterator<Item = End<'a>> {
         self.others.iter().copied().flatten().chain(self.more.iter().copied())
     }
 
+    fn all(&self) -> impl Iterator<Item = End<'a>> {
+        std::iter::once(self.first).chain(self.others())
+    }
+
+    /// Why these leaves decline, where one does.
+    fn unsure(&self, outside: OutsidePolicy) -> Option<Unsure> {
+        let declined = self.all().find_map(|(leaf, _)| leaf.unsure).map(|reason| match reason {
+            LeafUnsure::LowConfidence => Unsure::LowConfidence,
+            LeafUnsure::Unsafe => Unsure::UnsafeLeaf,
+        });
+        let is_outside = || outside == OutsidePolicy::Decline && self.all().any(|(_, outside)| outside);
+        declined.or_else(|| is_outside().then_some(Unsure::Outside))
+    }
+
     /// The votes on these choices, in the order of the first leaf's ranking.
-    fn votes(&self, offered: impl Fn(ChoiceId) -> bool) -> impl Iterator<Item = Vote> {
-        self.first.ranking.iter().filter(move |ranked| offered(ranked.choice)).filter_map(|ranked| {
-            let mut vote = Vote { score: ranked.score, choice: ranked.choice, allowed: ranked.allowed };
-            for leaf in self.others() {
-                let other = leaf.ranking.iter().find(|r| r.choice == ranked.choice)?;
+    fn votes(&self, offered: impl Fn(ChoiceId) -> bool) -> impl Iterator<Item = Place> {
+        let (first, outside) = self.first;
+        first.places(outside).filter(move |place| offered(place.choice)).filter_map(|mut vote| {
+            for (leaf, outside) in self.others() {
+                let other = leaf.places(outside).find(|p| p.choice == vote.choice)?;
                 vote.score += other.score;
                 vote.allowed &= other.allowed;
             }
@@ -116,19 +123,33 @@ impl<'a> Leaves<'a> {
         })
     }
 
-    /// [`Leaf::pick`] for what several trees vote.
-    fn pick(&self, fallback: Option<ChoiceId>, offered: impl Fn(ChoiceId) -> bool) -> Option<ChoiceId> {
-        // The best of those that are allowed, and of those that are not.
-        let mut best: [Option<Vote>; 2] = [None; 2];
-        for vote in self.votes(offered) {
-            let best = &mut best[usize::from(!vote.allowed)];
-            if best.is_none_or(|best| vote.order(&best).is_lt()) {
+    /// [`pick`] among what several trees vote, without sorting: that takes a cube of the choices.
+    fn pick(
+        &self,
+        fallback: Option<ChoiceId>,
+        declines: bool,
+        offered: impl Fn(ChoiceId) -> bool,
+    ) -> Option<ChoiceId> {
+        if self.others[0].is_none() {
+            let places = self.first.0.places(self.first.1);
+            return pick(places.map(|p| Place { allowed: p.allowed && !declines, ..p }), fallback, offered);
+        }
+        // The best of the allowed choices, and of the others.
+        let mut best: [Option<Place>; 2] = [None; 2];
+        for vote in self.votes(&offered) {
+            let best = &mut best[usize::from(!vote.allowed || declines)];
+            if best.is_none_or(|best| order(&vote, &best).is_lt()) {
                 *best = Some(vote);
             }
         }
-        let [Some(best), passed_over] = best else { return None };
-        let passed_over = passed_over.is_some_and(|other| other.order(&best).is_lt());
-        (!passed_over || Some(best.choice) != fallback).then_some(best.choice)
+        // The walk of `pick` over three places gives the same: what was passed over, the best, the rest.
+        let mut walk: [Option<Place>; 2] = best;
+        walk.sort_by(|a, b| match (a, b) {
+            (Some(a), Some(b)) => order(a, b),
+            (a, b) => b.is_some().cmp(&a.is_some()),
+        });
+        let allowed = |p: Place| Place { allowed: p.allowed && !declines, ..p };
+        pick(walk.into_iter().flatten().map(allowed), fallback, offered)
     }
 }
 
@@ -172,27 +193,25 @@ impl Heuristic for LoadedModel {
     }
 
     fn decide(&self, values: &[Scalar<'_>], offered: &dyn Fn(usize) -> bool) -> Result<usize, Unsure> {
-        let (fallback, offered) = (self.model.fallback, |choice: ChoiceId| offered(choice.index()));
-        self.with_leaves(values, |leaf| {
-            let picked = match self.model.trees.len() {
-                1 => sure(leaf(0)?)?.pick(fallback, offered).map(|ranked| ranked.choice),
-                trees => Leaves::new(trees, |tree| sure(leaf(tree)?))?.pick(fallback, offered),
-            };
-            picked.map(ChoiceId::index).ok_or(Unsure::NoneAllowed)
+        self.decide_by(values, |_, choice| offered(choice.index()))
+    }
+
+    fn choose(&self, values: &[Scalar<'_>]) -> Result<usize, Unsure> {
+        let fallback = self.model.fallback;
+        self.decide_by(values, |ends, choice| {
+            Some(choice) == fallback || ends.all().all(|(leaf, _)| leaf.is_usual(choice))
         })
     }
 
     fn ranked(&self, values: &[Scalar<'_>], visit: &mut dyn FnMut(usize)) -> Result<(), Unsure> {
-        self.with_leaves(values, |leaf| {
-            if self.model.trees.len() == 1 {
-                leaf(0)?.ranking.iter().for_each(|ranked| visit(ranked.choice.index()));
-                return Ok(());
-            }
-            let leaves = Leaves::new(self.model.trees.len(), leaf)?;
-            let mut votes: Vec<Vote> = leaves.votes(|_| true).collect();
-            votes.sort_by(Vote::order);
-            votes.iter().for_each(|vote| visit(vote.choice.index()));
-            Ok(())
-        })
+        let ends = self.ends(values)?;
+        if self.model.trees.len() == 1 {
+            ends.votes(|_| true).for_each(|place| visit(place.choice.index()));
+            return Ok(());
+        }
+        let mut votes: Vec<Place> = ends.votes(|_| true).collect();
+        votes.sort_by(order);
+        votes.iter().for_each(|vote| visit(vote.choice.index()));
+        Ok(())
     }
 }

@@ -1,7 +1,9 @@
 //! Models small enough to know their answers by heart.
 #![allow(dead_code)]
 
-use ah_types::model::{Precondition, Provenance};
+use std::collections::BTreeMap;
+
+use ah_types::model::{OutsidePolicy, Precondition, Provenance};
 use ah_types::tree::LeafUnsure;
 use ah_types::{
     ChoiceId, Device, FeatureKind, Features, Leaf, Model, Node, Optimization, Ranked, Scalar, Test, Tree,
@@ -14,7 +16,7 @@ use ah_types::{
 pub fn pad_mm(name: &str, device: Option<&Device>) -> Model {
     let ranked = |choice: &str, allowed: bool| {
         format!(
-            r#"{{"choice": "{choice}", "score": 0.1, "probability": 0.9, "measured": 9, "slowdown": 1.0, "worst": 1.1, "worst_over_fallback": 1.0, "allowed": {allowed}}}"#
+            r#"{{"choice": "{choice}", "score": 0.1, "probability": 0.9, "measured": 9, "usual": true, "slowdown": 1.0, "worst": 1.1, "worst_over_fallback": 1.0, "allowed": {allowed}}}"#
         )
     };
     let leaf = |unsure: &str, ranking: &[String]| {
@@ -22,7 +24,7 @@ pub fn pad_mm(name: &str, device: Option<&Device>) -> Model {
     };
     let text = format!(
         r#"{{
-        "format": "autoheuristic-model", "version": 1,
+        "format": "autoheuristic-model", "version": 2,
         "heuristic": "{name}", "optimization": "pad_mm",
         "features": [{{"name": "m", "kind": "numerical"}}, {{"name": "k", "kind": "numerical"}},
                      {{"name": "dtype", "kind": "categorical"}}],
@@ -96,6 +98,8 @@ pub fn mixed_mm(trees: u32) -> Model {
         device_capa: (0, 0),
         choices: (0..54).map(|i| format!("type_triton_config_{i:02}")).collect(),
         fallback: Some(ChoiceId(0)),
+        eligible: BTreeMap::new(),
+        outside: OutsidePolicy::Decide,
         trees: trees.collect(),
         promise: None,
         provenance: Provenance::default(),
@@ -115,6 +119,7 @@ fn grow(nodes: &mut Vec<Node>, depth: usize, tree: u32, test: &dyn Fn(usize, u32
             score: f64::from(rank / 2),
             probability: 0.05,
             measured: 9,
+            usual: true,
             slowdown: 1.0,
             worst: 1.1,
             worst_over_fallback: 0.5,
@@ -125,6 +130,7 @@ fn grow(nodes: &mut Vec<Node>, depth: usize, tree: u32, test: &dyn Fn(usize, u32
             unsure,
             ranking: (0..20).map(ranked).collect(),
             ranges: Vec::new(),
+            outside: Vec::new(),
         }));
         return id;
     }

@@ -1,6 +1,7 @@
 //! A log made ready to learn from: the table of its times, the columns of its features, its fallback
 //! and the inputs to learn from.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ah_types::log::{Dirt, Metadata, ReadOptions, Source};
@@ -51,6 +52,8 @@ pub struct Task {
     pub categories: Vec<Vec<String>>,
     /// The domain.
     pub precondition: Option<Precondition>,
+    /// Where choices can run at all, by the optimization or the log; choices without an entry can everywhere.
+    pub eligible: BTreeMap<ChoiceId, Precondition>,
     /// The inputs to learn from, ascending.
     pub usable: Vec<u32>,
     /// The fallback that a flag, the policy or the optimization names.
@@ -75,6 +78,7 @@ impl Task {
         let FeatureColumns { columns, undefined, categories } = Columns::build(&table, &features, MAX_BINS);
         let named_fallback = named_fallback(params, policy, &optimization, &table)?;
         let precondition = precondition(&optimization, &metadata, &features, &table, &mut warnings)?;
+        let eligible = eligible(&optimization, &metadata, &features, &table, &mut warnings)?;
         let usable = usable(&table, &features, &undefined, &mut warnings);
         let usable = filtered(usable, &optimization, policy, &features, &table, &mut warnings)?;
         enough(&table, &usable)?;
@@ -87,6 +91,7 @@ impl Task {
             columns,
             categories,
             precondition,
+            eligible,
             usable,
             named_fallback,
             warnings,
@@ -276,6 +281,31 @@ fn precondition(
         return Ok(None);
     }
     Ok(Some(Precondition { expression: text.to_owned(), typed }))
+}
+
+/// Where choices can run at all, by the optimization and by the log. Where both name a choice, the
+/// optimization counts.
+fn eligible(
+    optimization: &Optimization,
+    metadata: &Metadata,
+    features: &Features,
+    table: &Table,
+    warnings: &mut Vec<String>,
+) -> Result<BTreeMap<ChoiceId, Precondition>, TrainError> {
+    let mut rules = metadata.collection.as_ref().map(|c| c.eligible.clone()).unwrap_or_default();
+    rules.extend(optimization.eligible());
+    let mut eligible = BTreeMap::new();
+    for (name, expression) in rules {
+        let typed = resolve(optimization, "eligible", &expression, features.base())?;
+        match table.choice_id(&name) {
+            Some(id) => _ = eligible.insert(id, Precondition { expression, typed }),
+            None => warnings.push(format!(
+                "the choice {name:?} has a condition and is not in the log; its choices are {}",
+                table.choices.join(", ")
+            )),
+        }
+    }
+    Ok(eligible)
 }
 
 /// The truth value that a field of the optimization holds.

@@ -35,8 +35,8 @@ pub fn decide(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usiz
         if let Decision::Choice(first) = model.decide(&values, |c| offered(c).is_some())
             && let Ok(all) = model.ranking(&values)
         {
-            let rest = all.iter().skip_while(|(r, _)| r.choice != first.choice);
-            ranking.extend(rest.filter(|(_, allowed)| *allowed).filter_map(|(r, _)| offered(r.choice)));
+            let rest = all.iter().skip_while(|place| place.choice != first.choice);
+            ranking.extend(rest.filter(|place| place.allowed).filter_map(|place| offered(place.choice)));
         }
         JudgedInput { input, ranking, outside: model.is_outside(&values) }
     };

@@ -53,7 +53,7 @@ pub fn threshold(
             let id = fitted.trees[0].tree.leaf_of(&task.columns, input) as usize;
             let Some(leaf) = trees[0].leaf(id) else { continue };
             let cell = |choice| task.table.cell(input, choice);
-            let picked = leaf.pick(Some(fallback), |c| cell(c).is_some());
+            let picked = leaf.pick(Some(fallback), false, |c| cell(c).is_some());
             if picked.and_then(|r| cell(r.choice)).is_some_and(|c| !c.ties_winner) {
                 wrong.push(confidence(leaf, &configuration[0]));
             }

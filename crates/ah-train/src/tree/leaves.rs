@@ -1,5 +1,8 @@
 //! The leaves of a model: the ranking of the choices, and for each the evidence of training.
 
+use std::collections::BTreeMap;
+
+use ah_types::model::Precondition;
 use ah_types::{ChoiceId, Leaf, Node, Ranked, Tree};
 
 use super::fitted::{FittedTree, FittedTrees};
@@ -31,11 +34,14 @@ pub fn trees(
                     shortlist::spread(&mut ranking, policy.at_least, table, &members[id], parents);
                     policy.include(&mut ranking);
                 }
-                let mut leaf = leaf(table, &members[id], &ranking, fallback);
+                let mut leaf = leaf(table, &members[id], &ranking, fallback, &policy.eligible);
                 for ranked in &mut leaf.ranking {
                     let price = fitted.prices.of(id as u32, ranked.choice);
-                    ranked.allowed = ranked.choice == fallback || price <= threshold;
+                    ranked.allowed =
+                        ranked.measured > 0 && (ranked.choice == fallback || price <= threshold);
                 }
+                // `spread` and `include` may move a choice up that was never measured here.
+                leaf.ranking.sort_by_key(|ranked| ranked.measured == 0);
                 return Node::Leaf(leaf);
             };
             Node::Split { test: split.test.clone(), left: split.left, right: split.right }
@@ -54,6 +60,8 @@ pub struct RankingPolicy {
     pub at_least: usize,
     /// Choices that are among these, whatever their scores.
     pub always: Vec<ChoiceId>,
+    /// Where choices can run at all; choices without an entry can everywhere.
+    pub eligible: BTreeMap<ChoiceId, Precondition>,
 }
 
 impl RankingPolicy {
@@ -118,7 +126,13 @@ struct ChoiceStatistics {
     worst_over_fallback: f64,
 }
 
-fn leaf(table: &Table, members: &[u32], ranking: &[(ChoiceId, f64)], fallback: ChoiceId) -> Leaf {
+fn leaf(
+    table: &Table,
+    members: &[u32],
+    ranking: &[(ChoiceId, f64)],
+    fallback: ChoiceId,
+    eligible: &BTreeMap<ChoiceId, Precondition>,
+) -> Leaf {
     let mut statistics = vec![ChoiceStatistics::default(); table.choices.len()];
     for &input in members {
         let cells = table.cells(input);
@@ -141,12 +155,17 @@ fn leaf(table: &Table, members: &[u32], ranking: &[(ChoiceId, f64)], fallback: C
     }
     let ranked = |&(choice, score): &(ChoiceId, f64)| {
         let s = &statistics[choice.index()];
+        let offered = eligible.get(&choice).map_or(members.len(), |condition| {
+            let values = |input: u32| &*table.inputs[input as usize].values;
+            members.iter().filter(|&&input| condition.typed.eval(values(input)) == Some(true)).count()
+        });
         let if_measured = |x: f64| if s.measured > 0 { x } else { f64::INFINITY };
         Ranked {
             choice,
             score,
             probability: if members.is_empty() { 0.0 } else { s.wins / members.len() as f64 },
             measured: s.measured,
+            usual: s.measured > 0 && s.measured * 100 >= offered as u64 * 99,
             slowdown: if s.usable > 0 { (s.log_slowdown / s.usable as f64).exp() } else { f64::INFINITY },
             worst: if_measured(s.worst.exp()),
             worst_over_fallback: if_measured(s.worst_over_fallback),
@@ -158,6 +177,7 @@ fn leaf(table: &Table, members: &[u32], ranking: &[(ChoiceId, f64)], fallback: C
         unsure: None,
         ranking: ranking.iter().map(ranked).collect(),
         ranges: ranges(table, members),
+        outside: Vec::new(),
     }
 }
 

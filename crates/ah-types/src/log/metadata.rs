@@ -1,5 +1,7 @@
 //! The first line of a log.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -40,6 +42,9 @@ pub struct Collection {
     pub timing: TimingPolicy,
     /// The seed of the inputs.
     pub seed: u64,
+    /// Where a choice can run at all: an expression over the logged features, by choice. Choices without one can everywhere.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub eligible: BTreeMap<String, String>,
     /// The program and its version, for example `ah-collect 0.1.0`. Appending ignores it.
     pub tool: String,
 }

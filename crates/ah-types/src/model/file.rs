@@ -1,20 +1,22 @@
 //! `model.json`: what stands in the file, with names where memory has ids.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use super::{Model, Precondition, Promise, Provenance};
+use super::{Model, OutsidePolicy, Precondition, Promise, Provenance};
 use crate::choice::ChoiceId;
 use crate::derived::{Derived, Features};
 use crate::device::Device;
 use crate::expr;
 use crate::feature::{Feature, Schema};
 use crate::number::null_is_infinite;
-use crate::tree::{Leaf, LeafUnsure, Node, Ranked, Test, Tree};
+use crate::tree::{Leaf, LeafUnsure, Node, Place, Ranked, Test, Tree};
 
 /// The value of the key `format`.
 pub const FORMAT: &str = "autoheuristic-model";
 /// The version that this crate reads and writes.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What is read first, so that a newer file is refused by its version and not by an unknown key.
 #[derive(Deserialize)]
@@ -40,6 +42,10 @@ struct ModelFile {
     device_capa: (u32, u32),
     choices: Vec<String>,
     fallback: Option<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    eligible: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    outside: OutsidePolicy,
     promise: Option<Promise>,
     trees: Vec<TreeFile>,
     provenance: Provenance,
@@ -72,6 +78,9 @@ enum NodeFile {
         #[serde(default)]
         ranges: Vec<Option<(f64, f64)>>,
         ranking: Vec<RankedFile>,
+        /// (choice, score, allowed), best first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        outside: Vec<(String, f64, bool)>,
     },
 }
 
@@ -89,6 +98,7 @@ struct RankedFile {
     score: f64,
     probability: f64,
     measured: u64,
+    usual: bool,
     #[serde(with = "null_is_infinite")]
     slowdown: f64,
     #[serde(with = "null_is_infinite")]
@@ -121,6 +131,7 @@ pub(super) fn print(model: &Model) -> String {
                 LeafUnsure::Unsafe => UnsureFile::Unsafe,
             }),
             ranges: leaf.ranges.clone(),
+            outside: leaf.outside.iter().map(|p| (choice(p.choice), p.score, p.allowed)).collect(),
             ranking: leaf
                 .ranking
                 .iter()
@@ -129,6 +140,7 @@ pub(super) fn print(model: &Model) -> String {
                     score: r.score,
                     probability: r.probability,
                     measured: r.measured,
+                    usual: r.usual,
                     slowdown: r.slowdown,
                     worst: r.worst,
                     worst_over_fallback: r.worst_over_fallback,
@@ -152,11 +164,17 @@ pub(super) fn print(model: &Model) -> String {
         device_capa: model.device_capa,
         choices: model.choices.clone(),
         fallback: model.fallback.map(choice),
+        eligible: model.eligible.iter().map(|(id, c)| (choice(*id), c.expression.clone())).collect(),
+        outside: model.outside,
         promise: model.promise.clone(),
         trees: model.trees.iter().map(|t| TreeFile { nodes: t.nodes.iter().map(node).collect() }).collect(),
         provenance: model.provenance.clone(),
     };
     layout(&file)
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Indented JSON, but a split or a ranked choice on one line: a reviewer follows a tree node by
@@ -176,8 +194,9 @@ fn tree_layout(tree: &serde_json::Value) -> String {
         Some(ranking) if ranking.is_empty() => format!("      {node}"),
         Some(ranking) => {
             let lines = ranking.iter().map(|r| format!("        {r}")).collect::<Vec<_>>().join(",\n");
+            let outside = node.get("outside").map(|o| format!(",\"outside\":{o}")).unwrap_or_default();
             format!(
-                "      {{\"samples\":{},\"unsure\":{},\"ranges\":{},\"ranking\":[\n{lines}\n      ]}}",
+                "      {{\"samples\":{},\"unsure\":{},\"ranges\":{},\"ranking\":[\n{lines}\n      ]{outside}}}",
                 node["samples"], node["unsure"], node["ranges"]
             )
         }
@@ -216,14 +235,17 @@ fn resolve(file: ModelFile) -> Result<Model, String> {
         categories[slot(name)?] = serde_json::from_value(values.clone())
             .map_err(|e| format!("categories of {name:?}: expected a list of names: {e}"))?;
     }
-    let precondition = file
-        .precondition
-        .map(|expression| -> Result<_, String> {
-            let parsed = expr::parse(&expression).map_err(|e| e.to_string())?;
-            let typed = parsed.resolve_bool(features.base()).map_err(|e| format!("precondition: {e}"))?;
-            Ok(Precondition { expression, typed })
-        })
-        .transpose()?;
+    let condition = |what: &str, expression: String| -> Result<Precondition, String> {
+        let parsed = expr::parse(&expression).map_err(|e| e.to_string())?;
+        let typed = parsed.resolve_bool(features.base()).map_err(|e| format!("{what}: {e}"))?;
+        Ok(Precondition { expression, typed })
+    };
+    let precondition = file.precondition.map(|text| condition("precondition", text)).transpose()?;
+    let eligible = file
+        .eligible
+        .into_iter()
+        .map(|(name, text)| Ok((choice(&name)?, condition(&format!("eligible {name:?}"), text)?)))
+        .collect::<Result<_, String>>()?;
     let node = |node: NodeFile| -> Result<Node, String> {
         Ok(match node {
             NodeFile::Numerical { feature, threshold, left, right } => {
@@ -232,9 +254,15 @@ fn resolve(file: ModelFile) -> Result<Model, String> {
             NodeFile::Categorical { feature, category, left, right } => {
                 Node::Split { test: Test::Categorical { slot: slot(&feature)?, category }, left, right }
             }
-            NodeFile::Leaf { samples, unsure, ranges, ranking } => Node::Leaf(Leaf {
+            NodeFile::Leaf { samples, unsure, ranges, ranking, outside } => Node::Leaf(Leaf {
                 samples,
                 ranges,
+                outside: outside
+                    .into_iter()
+                    .map(|(name, score, allowed)| {
+                        Ok(Place { choice: choice(&name)?, score: score + 0.0, allowed })
+                    })
+                    .collect::<Result<_, String>>()?,
                 unsure: unsure.map(|u| match u {
                     UnsureFile::LowConfidence => LeafUnsure::LowConfidence,
                     UnsureFile::Unsafe => LeafUnsure::Unsafe,
@@ -248,6 +276,7 @@ fn resolve(file: ModelFile) -> Result<Model, String> {
                             score: r.score + 0.0,
                             probability: r.probability,
                             measured: r.measured,
+                            usual: r.usual,
                             slowdown: r.slowdown,
                             worst: r.worst,
                             worst_over_fallback: r.worst_over_fallback,
@@ -269,6 +298,8 @@ fn resolve(file: ModelFile) -> Result<Model, String> {
         fallback: file.fallback.as_deref().map(choice).transpose()?,
         categories,
         precondition,
+        eligible,
+        outside: file.outside,
         device: file.device,
         shared_memory: file.shared_memory,
         device_capa: file.device_capa,

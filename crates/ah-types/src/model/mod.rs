@@ -4,6 +4,7 @@
 mod file;
 mod validate;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,7 @@ use crate::derived::Features;
 use crate::device::Device;
 use crate::expr::{BoolExpr, Part, Row};
 use crate::feature::FeatureKind;
-use crate::tree::{Leaf, LeafUnsure, Ranked, Stuck, Tree};
+use crate::tree::{self, Leaf, LeafUnsure, Place, Ranked, Stuck, Tree};
 
 pub use file::{FORMAT, VERSION};
 
@@ -42,6 +43,10 @@ pub struct Model {
     pub choices: Vec<String>,
     /// What the program does when the heuristic is unsure.
     pub fallback: Option<ChoiceId>,
+    /// Where a choice can run at all; choices without an entry can everywhere.
+    pub eligible: BTreeMap<ChoiceId, Precondition>,
+    /// What to do outside of what training saw in a leaf.
+    pub outside: OutsidePolicy,
     /// One tree, or several that vote with their scores.
     pub trees: Vec<Tree>,
     /// What is promised of the decisions.
@@ -57,6 +62,19 @@ pub struct Precondition {
     pub expression: String,
     /// Over the slots of the logged features.
     pub typed: BoolExpr,
+}
+
+/// What a heuristic does with an input that is outside of what training saw in its leaf.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutsidePolicy {
+    /// Decides as inside.
+    #[default]
+    Decide,
+    /// Takes a choice that the nodes above the leaf support too ([`Leaf::outside`]).
+    Safe,
+    /// Declines.
+    Decline,
 }
 
 /// What calibration showed: "on inputs drawn like the calibration inputs, with this confidence,
@@ -147,6 +165,9 @@ pub enum Unsure {
     /// The leaf's best choice may be too slow.
     #[error("unsafe leaf")]
     UnsafeLeaf,
+    /// The context is outside of what training saw in the leaf.
+    #[error("outside of what was measured")]
+    Outside,
     /// No choice of the leaf's ranking is both offered and allowed by the promise.
     #[error("no choice that the promise allows is offered")]
     NoneAllowed,
@@ -232,7 +253,7 @@ impl Model {
             }
         };
         self.features.derived().iter().for_each(|(_, typed)| typed.for_each_part(&mut text));
-        self.precondition.iter().for_each(|p| p.typed.for_each_part(&mut text));
+        self.precondition.iter().chain(self.eligible.values()).for_each(|p| p.typed.for_each_part(&mut text));
     }
 
     /// True where the model [names](Self::for_each_name) this category.
@@ -249,85 +270,89 @@ impl Model {
         LoggedRow { model: self, values }
     }
 
-    /// What to choose among the offered choices. `values` are those of the logged features, by slot.
-    pub fn decide(&self, values: &[Value], offered: impl FnMut(ChoiceId) -> bool) -> Decision<'_> {
-        if self.trees.len() > 1 {
-            return self.vote(values, offered);
-        }
-        match self.leaf(values) {
-            Err(unsure) => Decision::Unsure(unsure),
-            Ok(leaf) => match (leaf.unsure, leaf.pick(self.fallback, offered)) {
-                (Some(LeafUnsure::LowConfidence), _) => Decision::Unsure(Unsure::LowConfidence),
-                (Some(LeafUnsure::Unsafe), _) => Decision::Unsure(Unsure::UnsafeLeaf),
-                (None, Some(ranked)) => Decision::Choice(ranked),
-                (None, None) => Decision::Unsure(Unsure::NoneAllowed),
-            },
+    /// What to choose among the offered choices. `values` are those of the logged features, by slot. A choice
+    /// that is not [eligible](Self::is_eligible) here counts as not offered.
+    pub fn decide(&self, values: &[Value], mut offered: impl FnMut(ChoiceId) -> bool) -> Decision<'_> {
+        self.decide_by(values, |_, choice| offered(choice))
+    }
+
+    /// What to choose where the program does not say what it offers: the fallback, and the choices that
+    /// training measured on [nearly every input](Leaf::is_usual) of the leaf.
+    #[must_use]
+    pub fn choose(&self, values: &[Value]) -> Decision<'_> {
+        self.decide_by(values, |leaves, choice| {
+            Some(choice) == self.fallback || leaves.iter().all(|(leaf, _)| leaf.is_usual(choice))
+        })
+    }
+
+    fn decide_by(
+        &self,
+        values: &[Value],
+        mut offered: impl FnMut(&[(&Leaf, bool)], ChoiceId) -> bool,
+    ) -> Decision<'_> {
+        let leaves = match self.leaves(values) {
+            Ok(leaves) => leaves,
+            Err(unsure) => return Decision::Unsure(unsure),
+        };
+        let unsure = leaves.iter().find_map(|(leaf, _)| leaf.unsure);
+        let declines = unsure.is_some() || self.declines_outside(&leaves);
+        let votes = votes(&leaves).into_iter().map(|p| Place { allowed: p.allowed && !declines, ..p });
+        let offered = |choice| self.is_eligible(choice, values) && offered(&leaves, choice);
+        match tree::pick(votes, self.fallback, offered).and_then(|choice| leaves[0].0.ranked(choice)) {
+            Some(ranked) => Decision::Choice(ranked),
+            None => Decision::Unsure(match unsure {
+                Some(LeafUnsure::LowConfidence) => Unsure::LowConfidence,
+                Some(LeafUnsure::Unsafe) => Unsure::UnsafeLeaf,
+                None if declines => Unsure::Outside,
+                None => Unsure::NoneAllowed,
+            }),
         }
     }
 
-    /// All choices that the heuristic ranks here, best first, and whether each is allowed.
+    /// All choices that the heuristic ranks here, best first.
     ///
     /// Several trees vote: a choice's score is the sum of its scores in the trees' leaves, added in
-    /// the order of the trees; it must stand in every leaf's ranking, and be allowed in each. Of
-    /// equal sums the first choice by id comes first. What a [`Ranked`] says of training is
-    /// then the first tree's.
+    /// the order of the trees; it must be in every leaf's ranking, and be allowed in each. Of
+    /// equal sums the first choice by id comes first.
     ///
     /// # Errors
-    /// Why there is no ranking: as [`decide`](Self::decide), where one leaf declines, all do.
-    pub fn ranking(&self, values: &[Value]) -> Result<Vec<(&Ranked, bool)>, Unsure> {
-        let first = self.leaf(values)?;
-        if let [_] = &self.trees[..] {
-            return match first.unsure {
-                Some(LeafUnsure::LowConfidence) => Err(Unsure::LowConfidence),
-                Some(LeafUnsure::Unsafe) => Err(Unsure::UnsafeLeaf),
-                None => Ok(first.ranking.iter().map(|r| (r, r.allowed)).collect()),
-            };
+    /// Why there is no ranking: as [`decide`](Self::decide); where one leaf declines, all do.
+    pub fn ranking(&self, values: &[Value]) -> Result<Vec<Place>, Unsure> {
+        let leaves = self.leaves(values)?;
+        match leaves.iter().find_map(|(leaf, _)| leaf.unsure) {
+            Some(LeafUnsure::LowConfidence) => Err(Unsure::LowConfidence),
+            Some(LeafUnsure::Unsafe) => Err(Unsure::UnsafeLeaf),
+            None if self.declines_outside(&leaves) => Err(Unsure::Outside),
+            None => Ok(votes(&leaves)),
+        }
+    }
+
+    /// True where `choice` can run on an input with these values, as far as the model knows. An undefined
+    /// condition counts as false.
+    #[must_use]
+    pub fn is_eligible<R: Row + ?Sized>(&self, choice: ChoiceId, values: &R) -> bool {
+        let condition = self.eligible.get(&choice);
+        condition.is_none_or(|c| c.typed.eval(&self.row(values)) == Some(true))
+    }
+
+    fn declines_outside(&self, leaves: &[(&Leaf, bool)]) -> bool {
+        self.outside == OutsidePolicy::Decline && leaves.iter().any(|(_, outside)| *outside)
+    }
+
+    /// The leaf of each tree where these values end, and whether they are outside what training saw there.
+    fn leaves(&self, values: &[Value]) -> Result<Vec<(&Leaf, bool)>, Unsure> {
+        if let Some(precondition) = &self.precondition
+            && precondition.typed.eval(&self.row(values)) != Some(true)
+        {
+            return Err(Unsure::Precondition);
         }
         let logged = self.row(values);
         let row = self.features.row(&logged);
-        let mut votes: Vec<(f64, &Ranked, bool)> =
-            first.ranking.iter().map(|r| (r.score, r, r.allowed)).collect();
-        for tree in 0..self.trees.len() {
+        let leaf = |tree| {
             let leaf = self.leaf_of_row(tree, &row)?;
-            match leaf.unsure {
-                Some(LeafUnsure::LowConfidence) => return Err(Unsure::LowConfidence),
-                Some(LeafUnsure::Unsafe) => return Err(Unsure::UnsafeLeaf),
-                None if tree == 0 => continue,
-                None => {}
-            }
-            votes.retain_mut(|(score, ranked, allowed)| {
-                let Some(other) = leaf.ranking.iter().find(|r| r.choice == ranked.choice) else {
-                    return false;
-                };
-                *score += other.score;
-                *allowed &= other.allowed;
-                true
-            });
-        }
-        votes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.choice.cmp(&b.1.choice)));
-        Ok(votes.into_iter().map(|(_, ranked, allowed)| (ranked, allowed)).collect())
-    }
-
-    /// [`decide`](Self::decide) for several trees.
-    fn vote(&self, values: &[Value], mut offered: impl FnMut(ChoiceId) -> bool) -> Decision<'_> {
-        let ranking = match self.ranking(values) {
-            Ok(ranking) => ranking,
-            Err(unsure) => return Decision::Unsure(unsure),
+            Ok((leaf, self.outside != OutsidePolicy::Decide && leaf.is_outside(values)))
         };
-        let mut passed_over = false;
-        for (ranked, allowed) in ranking {
-            if !offered(ranked.choice) {
-                continue;
-            }
-            if !allowed {
-                passed_over = true;
-            } else if passed_over && Some(ranked.choice) == self.fallback {
-                break;
-            } else {
-                return Decision::Choice(ranked);
-            }
-        }
-        Decision::Unsure(Unsure::NoneAllowed)
+        (0..self.trees.len()).map(leaf).collect()
     }
 
     /// The leaf of the (first) tree where these values end.
@@ -335,16 +360,10 @@ impl Model {
     /// # Errors
     /// Why there is none.
     pub fn leaf(&self, values: &[Value]) -> Result<&Leaf, Unsure> {
-        if let Some(precondition) = &self.precondition
-            && precondition.typed.eval(&self.row(values)) != Some(true)
-        {
-            return Err(Unsure::Precondition);
-        }
-        let logged = self.row(values);
-        self.leaf_of_row(0, &self.features.row(&logged))
+        self.leaves(values).map(|leaves| leaves[0].0)
     }
 
-    /// True where a logged feature lies outside what training saw in the leaf (of one tree) where
+    /// True where a logged feature is outside what training saw in the leaf (of one tree) where
     /// these values end: the decision there is an extrapolation. False without a leaf.
     #[must_use]
     pub fn is_outside(&self, values: &[Value]) -> bool {
@@ -375,6 +394,24 @@ impl Model {
         };
         features.iter().map(value).collect()
     }
+}
+
+/// The ranking of one leaf, or what several leaves vote.
+fn votes(leaves: &[(&Leaf, bool)]) -> Vec<Place> {
+    let ((first, outside), others) = leaves.split_first().expect("a model has at least one tree");
+    let mut votes: Vec<Place> = first.places(*outside).collect();
+    for (leaf, outside) in others {
+        votes.retain_mut(|vote| {
+            let Some(other) = leaf.places(*outside).find(|p| p.choice == vote.choice) else { return false };
+            vote.score += other.score;
+            vote.allowed &= other.allowed;
+            true
+        });
+    }
+    if !others.is_empty() {
+        votes.sort_by(|a, b| a.score.total_cmp(&b.score).then(a.choice.cmp(&b.choice)));
+    }
+    votes
 }
 
 /// See [`Model::row`].

@@ -33,6 +33,9 @@ pub(super) fn validate(model: &Model) -> Result<(), String> {
     if model.trees.is_empty() {
         return Err("expected at least one tree, found none".to_owned());
     }
+    if let Some(id) = model.eligible.keys().find(|id| id.index() >= model.choices.len()) {
+        return Err(format!("no choice has id {}", id.0));
+    }
     for (i, tree) in model.trees.iter().enumerate() {
         validate_tree(model, tree).map_err(|reason| format!("tree {i}: {reason}"))?;
     }
@@ -118,10 +121,52 @@ fn validate_leaf(model: &Model, leaf: &Leaf) -> Result<(), String> {
         if std::mem::replace(&mut seen[id], true) {
             return Err(format!("{:?} is ranked twice", model.choices[id]));
         }
+        if ranked.measured > leaf.samples {
+            return Err(format!(
+                "{:?} was measured on {} of {} inputs",
+                model.choices[id], ranked.measured, leaf.samples
+            ));
+        }
+        if ranked.usual && ranked.measured == 0 {
+            return Err(format!("{:?} is usual and was never measured in this leaf", model.choices[id]));
+        }
         let numbers = [ranked.score, ranked.probability];
         let bounds = [ranked.slowdown, ranked.worst, ranked.worst_over_fallback];
         if numbers.iter().any(|x| !x.is_finite()) || bounds.iter().any(|x| x.is_nan()) {
             return Err(format!("expected numbers for {:?}, found NaN or infinity", model.choices[id]));
+        }
+    }
+    validate_places(model, leaf, false)?;
+    validate_places(model, leaf, true)
+}
+
+/// What training never measured in a leaf comes last there and is not allowed.
+fn validate_places(model: &Model, leaf: &Leaf, outside: bool) -> Result<(), String> {
+    let mut seen = vec![false; model.choices.len()];
+    let mut unmeasured = None;
+    for place in leaf.places(outside) {
+        let name = || &model.choices[place.choice.index()];
+        let Some(ranked) = leaf.ranked(place.choice) else {
+            return Err(format!("{:?} is ranked outside and not inside", name()));
+        };
+        if std::mem::replace(&mut seen[place.choice.index()], true) {
+            return Err(format!("{:?} is ranked twice outside", name()));
+        }
+        if !place.score.is_finite() {
+            return Err(format!("expected a number for {:?}, found {}", name(), place.score));
+        }
+        match (ranked.measured, unmeasured) {
+            (0, _) if place.allowed => {
+                return Err(format!("{:?} is allowed and was never measured in this leaf", name()));
+            }
+            (0, _) => unmeasured = Some(name()),
+            (_, Some(before)) => {
+                return Err(format!(
+                    "{before:?}, never measured in this leaf, is ranked before {:?}",
+                    name()
+                ));
+            }
+            (_, None) => {}
         }
     }
     Ok(())

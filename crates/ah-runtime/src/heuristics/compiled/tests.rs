@@ -111,7 +111,8 @@ fn model_of(logged: Schema, derived: impl IntoIterator<Item = String>, precondit
             FeatureKind::Numerical => Test::Numerical { slot, threshold: 2.0 },
             FeatureKind::Categorical => Test::Categorical { slot, category: "True".to_owned() },
         };
-        let leaf = Leaf { samples: 1, unsure: None, ranking: Vec::new(), ranges: Vec::new() };
+        let leaf =
+            Leaf { samples: 1, unsure: None, ranking: Vec::new(), ranges: Vec::new(), outside: Vec::new() };
         let split = ModelNode::Split { test, left: 1, right: 2 };
         Tree { nodes: vec![split, ModelNode::Leaf(leaf.clone()), ModelNode::Leaf(leaf)] }
     };
@@ -125,6 +126,8 @@ fn model_of(logged: Schema, derived: impl IntoIterator<Item = String>, precondit
         device_capa: (0, 0),
         choices: vec!["only".to_owned()],
         fallback: None,
+        eligible: std::collections::BTreeMap::new(),
+        outside: ah_types::model::OutsidePolicy::Decide,
         trees: slots.iter().enumerate().map(tree).collect(),
         promise: None,
         provenance: Provenance::default(),

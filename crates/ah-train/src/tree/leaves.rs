@@ -37,8 +37,7 @@ pub fn trees(
                 let mut leaf = leaf(table, &members[id], &ranking, fallback, &policy.eligible);
                 for ranked in &mut leaf.ranking {
                     let price = fitted.prices.of(id as u32, ranked.choice);
-                    ranked.allowed =
-                        ranked.measured > 0 && (ranked.choice == fallback || price <= threshold);
+                    ranked.allowed = ranked.measured > 0 && (ranked.choice == fallback || price <= threshold);
                 }
                 // `spread` and `include` may move a choice up that was never measured here.
                 leaf.ranking.sort_by_key(|ranked| ranked.measured == 0);

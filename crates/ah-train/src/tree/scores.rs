@@ -64,8 +64,7 @@ impl Scores {
                 } else {
                     means[tree.nodes[node].parent as usize * choices + choice]
                 };
-                means[at] =
-                    if count + kappa > 0.0 { (sum + kappa * prior) / (count + kappa) } else { prior };
+                means[at] = if count + kappa > 0.0 { (sum + kappa * prior) / (count + kappa) } else { prior };
                 scores[at] = means[at]
                     + match count {
                         0.0 => UNMEASURED,

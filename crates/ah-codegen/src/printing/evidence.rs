@@ -10,7 +10,7 @@ use crate::printing::text::shown;
 /// fallback's.
 pub fn evidence(lowered: &LoweredModel<'_>, leaf: &Leaf) -> String {
     let mut text = format!("{} input{}", leaf.samples, if leaf.samples == 1 { "" } else { "s" });
-    let pick = leaf.pick(lowered.model.fallback, |_| true).or(leaf.ranking.first());
+    let pick = leaf.choose(lowered.model.fallback, false).or(leaf.ranking.first());
     if let Some(ranked) = pick.filter(|ranked| ranked.slowdown.is_finite()) {
         text.push_str(&format!(", {:.3} times the best time", ranked.slowdown));
         if ranked.worst.is_finite() {
@@ -30,7 +30,7 @@ pub fn leaf_comment(lowered: &LoweredModel<'_>, leaf: &Leaf) -> String {
         Some(LeafUnsure::LowConfidence) => Some("declines, low confidence".to_owned()),
         Some(LeafUnsure::Unsafe) => Some("declines, the best choice may be too slow".to_owned()),
     };
-    let pick = || leaf.pick(lowered.model.fallback, |_| true);
+    let pick = || leaf.choose(lowered.model.fallback, false);
     let choice = declines.or_else(|| pick().map(|ranked| shown(lowered.model.choice_name(ranked.choice))));
     format!("{}: {}", choice.as_deref().unwrap_or("declines, no choice is allowed"), evidence(lowered, leaf))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ah_types::expr::{LOG2_COEFFICIENTS, LOG2_LARGEST};
 use ah_types::fields::{FieldValue, fields};
 use ah_types::tree::LeafUnsure;
-use ah_types::{ChoiceId, Device, Leaf, Ranked, Test};
+use ah_types::{Device, Leaf, Ranked, Test};
 use serde::Serialize;
 
 use crate::lower::{Argument, Condition, Event, Form, LoweredModel, Row, votes};

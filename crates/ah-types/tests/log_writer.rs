@@ -12,7 +12,14 @@ fn open(path: &Path, patience: Option<Duration>) -> Result<LogWriter, LogError> 
     let schema = Schema::new([Feature::numerical("length")]).unwrap();
     let cpu = Cpu { model: "x".to_owned(), cores: 1, caches: Vec::new(), instruction_sets: Vec::new() };
     let (device, tool) = (Device::Cpu(cpu), "test".to_owned());
-    let collection = Collection { format: 1, device, timing: TimingPolicy::default(), seed: 0, tool };
+    let collection = Collection {
+        format: 1,
+        device,
+        timing: TimingPolicy::default(),
+        seed: 0,
+        eligible: std::collections::BTreeMap::new(),
+        tool,
+    };
     let metadata = Metadata::new("sort", &schema, vec!["radix".to_owned(), "std".to_owned()], collection);
     LogWriter::open_within(path, &metadata, &schema, patience).map(|(writer, _)| writer)
 }

@@ -528,7 +528,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         } else {
                             let k = number(row.k().float(), 1)?;
                             if k <= 19904.0 {
-                                Ok(118) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 4 inputs
+                                Ok(118) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 4 inputs, 1.027 times the best time (worst 1.078), at most 0.465 times the fallback's
                             } else if m_times_n <= 26880.0 {
                                 Ok(119) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.498 times the fallback's
                             } else {
@@ -647,7 +647,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             let m_times_n = needed(features::m_times_n(row), 12)?;
                             if m_times_n <= 70208.0 {
                                 if k <= 6792.0 {
-                                    Ok(146) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 4 inputs
+                                    Ok(146) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 4 inputs, 1.073 times the best time (worst 1.184), at most 0.834 times the fallback's
                                 } else {
                                     Ok(147) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 6 inputs, 1.021 times the best time (worst 1.100), at most 0.641 times the fallback's
                                 }
@@ -686,7 +686,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             if k <= 17600.0 {
                                 let n = number(row.n().float(), 2)?;
                                 if n <= 3008.0 {
-                                    Ok(150) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 1 input
+                                    Ok(150) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 1 input, 1.155 times the best time (worst 1.155), at most 0.880 times the fallback's
                                 } else {
                                     Ok(151) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 1 input, 1.000 times the best time (worst 1.000), at most 0.356 times the fallback's
                                 }
@@ -748,7 +748,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             Ok(165) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: 78 inputs, 1.001 times the best time (worst 1.055), at most 1.002 times the fallback's
                         }
                     } else if tiles_32x32 <= 178.0 {
-                        Ok(166) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 19 inputs
+                        Ok(166) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: 19 inputs, 1.001 times the best time (worst 1.009), at most 0.992 times the fallback's
                     } else {
                         Ok(167) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: 39 inputs, 1.006 times the best time (worst 1.047), at most 1.037 times the fallback's
                     }
@@ -876,10 +876,10 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             if n <= 3776.0 {
                                 Ok(207) // extern_fallback_mixed_mm: 30 inputs, 1.012 times the best time (worst 1.074), at most 1.000 times the fallback's
                             } else {
-                                Ok(208) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 6 inputs
+                                Ok(208) // extern_fallback_mixed_mm: 6 inputs, 1.129 times the best time (worst 1.260), at most 1.000 times the fallback's
                             }
                         } else if m <= 88.0 {
-                            Ok(209) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 5 inputs
+                            Ok(209) // extern_fallback_mixed_mm: 5 inputs, 1.101 times the best time (worst 1.188), at most 1.000 times the fallback's
                         } else {
                             Ok(210) // extern_fallback_mixed_mm: 22 inputs, 1.015 times the best time (worst 1.098), at most 1.000 times the fallback's
                         }
@@ -887,12 +887,12 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         let k = number(row.k().float(), 1)?;
                         if k <= 5056.0 {
                             if k <= 2048.0 {
-                                Ok(212) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 5 inputs
+                                Ok(212) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 5 inputs, 1.081 times the best time (worst 1.143), at most 0.983 times the fallback's
                             } else {
-                                Ok(213) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 6 inputs
+                                Ok(213) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 6 inputs, 1.088 times the best time (worst 1.151), at most 1.008 times the fallback's
                             }
                         } else {
-                            Ok(211) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 4 inputs
+                            Ok(211) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 4 inputs, 1.127 times the best time (worst 1.192), at most 0.956 times the fallback's
                         }
                     }
                 } else {
@@ -903,7 +903,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             if arith_intensity <= 120.54040928366561 {
                                 Ok(214) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 5 inputs, 1.005 times the best time (worst 1.027), at most 0.939 times the fallback's
                             } else {
-                                Ok(215) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 5 inputs
+                                Ok(215) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 5 inputs, 1.070 times the best time (worst 1.132), at most 0.860 times the fallback's
                             }
                         } else if n <= 3136.0 {
                             Ok(216) // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 7 inputs, 1.000 times the best time (worst 1.000), at most 0.822 times the fallback's
@@ -947,7 +947,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         if n <= 15712.0 {
                             Ok(195) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: 22 inputs, 1.000 times the best time (worst 1.000), at most 0.756 times the fallback's
                         } else {
-                            Ok(196) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 15 inputs
+                            Ok(196) // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: 15 inputs, 1.003 times the best time (worst 1.024), at most 0.670 times the fallback's
                         }
                     } else {
                         let n = number(row.n().float(), 2)?;
@@ -970,9 +970,9 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             Ok(200) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: 2 inputs, 1.045 times the best time (worst 1.058), at most 0.854 times the fallback's
                         }
                     } else if n <= 10760.0 {
-                        Ok(201) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 4 inputs
+                        Ok(201) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 4 inputs, 1.160 times the best time (worst 1.321), at most 1.008 times the fallback's
                     } else {
-                        Ok(202) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 8 inputs
+                        Ok(202) // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: 8 inputs, 1.000 times the best time (worst 1.000), at most 0.844 times the fallback's
                     }
                 } else {
                     let n = number(row.n().float(), 2)?;

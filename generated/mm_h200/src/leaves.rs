@@ -61,70 +61,110 @@ impl Leaf {
     }
 }
 
-pub(crate) static LEAVES: [Leaf; 155] = [
+pub(crate) static LEAVES: [Leaf; 156] = [
     Leaf {
-        // extern_mm: 7 inputs, 1.006 times the best time (worst 1.018), at most 1.000 times the fallback's
+        // extern_mm: 27 inputs, 1.010 times the best time (worst 1.038), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.21564625850340136, Choice::ExternMm),
+            (0.33361391694725034, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 22 inputs, 1.009 times the best time (worst 1.038), at most 1.000 times the fallback's
+        // extern_mm: 41 inputs, 1.031 times the best time (worst 1.176), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.32231404958677684, Choice::ExternMm),
+            (0.31167247386759583, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 63 inputs, 1.020 times the best time (worst 1.176), at most 1.000 times the fallback's
+        // extern_mm: 73 inputs, 1.020 times the best time (worst 1.107), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.5361678004535146, Choice::ExternMm),
+            (0.25344689557018324, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 88 inputs, 1.017 times the best time (worst 1.107), at most 1.000 times the fallback's
+        // extern_mm: 35 inputs, 1.020 times the best time (worst 1.131), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.3437684474616292, Choice::ExternMm),
+            (0.30392290249433107, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 29 inputs, 1.015 times the best time (worst 1.083), at most 1.000 times the fallback's
+        // extern_mm: 150 inputs, 1.029 times the best time (worst 1.216), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.3570333880678708, Choice::ExternMm),
+            (0.2659733784733786, Choice::CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Cus2),
+            (0.1520844895844895, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // cublaslt_ALGO=66_TILE=12_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: 129 inputs, 1.016 times the best time (worst 1.083), at most 1.043 times the fallback's
-        best: Ok(Choice::CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Cus2),
+        // extern_mm: 9 inputs, 1.005 times the best time (worst 1.025), at most 1.000 times the fallback's
+        best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.2667464533743604, Choice::CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Cus2),
-            (0.15628133709529046, Choice::ExternMm),
+            (0.6944444444444444, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 8 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
+        // extern_mm: 4 inputs, 1.004 times the best time (worst 1.017), at most 1.000 times the fallback's
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &[
+            (0.75, Choice::ExternMm),
+        ],
+        barred: &[
+        ],
+    },
+    Leaf {
+        // extern_mm: 7 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &[
+            (0.9285714285714286, Choice::ExternMm),
+        ],
+        barred: &[
+        ],
+    },
+    Leaf {
+        // extern_mm: 50 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &[
+            (1.0, Choice::ExternMm),
+        ],
+        barred: &[
+        ],
+    },
+    Leaf {
+        // extern_mm: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &[
+            (0.9, Choice::ExternMm),
+        ],
+        barred: &[
+        ],
+    },
+    Leaf {
+        // extern_mm: 14 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
@@ -226,21 +266,21 @@ pub(crate) static LEAVES: [Leaf; 155] = [
         ],
     },
     Leaf {
-        // extern_mm: 2 inputs, 1.077 times the best time (worst 1.159), at most 1.000 times the fallback's
+        // extern_mm: 4 inputs, 1.038 times the best time (worst 1.159), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.5, Choice::ExternMm),
+            (0.75, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
+        // extern_mm: 6 inputs, 1.003 times the best time (worst 1.021), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (1.0, Choice::ExternMm),
+            (0.9166666666666666, Choice::ExternMm),
         ],
         barred: &[
         ],
@@ -316,42 +356,41 @@ pub(crate) static LEAVES: [Leaf; 155] = [
         ],
     },
     Leaf {
-        // cublaslt_ALGO=66_TILE=27_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4: 4 inputs, 1.005 times the best time (worst 1.020), at most 0.980 times the fallback's
-        best: Ok(Choice::CublasltAlgo66Tile27Stages35SplitK1Reduction0Swizzle0Cus),
+        // extern_mm: 4 inputs, 1.035 times the best time (worst 1.064), at most 1.000 times the fallback's
+        best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.1423611111111111, Choice::CublasltAlgo66Tile27Stages35SplitK1Reduction0Swizzle0Cus),
             (0.1423611111111111, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 4 inputs, 1.002 times the best time (worst 1.008), at most 1.000 times the fallback's
+        // extern_mm: 12 inputs, 1.002 times the best time (worst 1.008), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.6041666666666667, Choice::ExternMm),
+            (0.5861111111111111, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 7 inputs, 1.002 times the best time (worst 1.008), at most 1.000 times the fallback's
+        // extern_mm: 13 inputs, 1.009 times the best time (worst 1.055), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.5555555555555556, Choice::ExternMm),
+            (0.45299145299145305, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 7 inputs, 1.005 times the best time (worst 1.029), at most 1.000 times the fallback's
+        // extern_mm: 13 inputs, 1.012 times the best time (worst 1.060), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.6309523809523808, Choice::ExternMm),
+            (0.4935897435897436, Choice::ExternMm),
         ],
         barred: &[
         ],
@@ -368,8 +407,8 @@ pub(crate) static LEAVES: [Leaf; 155] = [
         ],
     },
     Leaf {
-        // declines, no choice is allowed: 11 inputs, 1.001 times the best time (worst 1.006), at most 1.006 times the fallback's
-        best: Err(Unsure::NoneAllowed),
+        // extern_mm: 11 inputs, 1.010 times the best time (worst 1.038), at most 1.000 times the fallback's
+        best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
             (0.27575757575757576, Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Cus),
@@ -380,21 +419,21 @@ pub(crate) static LEAVES: [Leaf; 155] = [
         ],
     },
     Leaf {
-        // extern_mm: 13 inputs, 1.003 times the best time (worst 1.021), at most 1.000 times the fallback's
+        // extern_mm: 19 inputs, 1.003 times the best time (worst 1.021), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.7371794871794871, Choice::ExternMm),
+            (0.7675438596491229, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 21 inputs, 1.008 times the best time (worst 1.037), at most 1.000 times the fallback's
+        // extern_mm: 23 inputs, 1.007 times the best time (worst 1.037), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.5432539682539683, Choice::ExternMm),
+            (0.553985507246377, Choice::ExternMm),
         ],
         barred: &[
         ],
@@ -430,51 +469,51 @@ pub(crate) static LEAVES: [Leaf; 155] = [
         ],
     },
     Leaf {
-        // extern_mm: 14 inputs, 1.002 times the best time (worst 1.032), at most 1.000 times the fallback's
+        // extern_mm: 23 inputs, 1.004 times the best time (worst 1.033), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.9464285714285714, Choice::ExternMm),
+            (0.8804347826086957, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 4 inputs, 1.007 times the best time (worst 1.021), at most 1.000 times the fallback's
+        // extern_mm: 5 inputs, 1.009 times the best time (worst 1.021), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.5625, Choice::ExternMm),
+            (0.55, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 4 inputs, 1.001 times the best time (worst 1.003), at most 1.000 times the fallback's
+        // extern_mm: 14 inputs, 1.003 times the best time (worst 1.019), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.4583333333333333, Choice::ExternMm),
+            (0.6309523809523808, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 27 inputs, 1.001 times the best time (worst 1.023), at most 1.000 times the fallback's
+        // extern_mm: 31 inputs, 1.001 times the best time (worst 1.023), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.9814814814814815, Choice::ExternMm),
+            (0.9516129032258065, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
+        // extern_mm: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.875, Choice::ExternMm),
+            (0.9, Choice::ExternMm),
         ],
         barred: &[
         ],
@@ -500,27 +539,17 @@ pub(crate) static LEAVES: [Leaf; 155] = [
         ],
     },
     Leaf {
-        // extern_mm: 4 inputs, 1.007 times the best time (worst 1.019), at most 1.000 times the fallback's
+        // extern_mm: 2 inputs, 1.005 times the best time (worst 1.007), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.3, Choice::ExternMm),
+            (0.3333333333333333, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 3 inputs, 1.123 times the best time (worst 1.216), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.0, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
+        // extern_mm: 2 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
@@ -530,7 +559,7 @@ pub(crate) static LEAVES: [Leaf; 155] = [
         ],
     },
     Leaf {
-        // extern_mm: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
+        // extern_mm: 2 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
@@ -540,11 +569,11 @@ pub(crate) static LEAVES: [Leaf; 155] = [
         ],
     },
     Leaf {
-        // extern_mm: 3 inputs, 1.007 times the best time (worst 1.023), at most 1.000 times the fallback's
+        // extern_mm: 2 inputs, 1.011 times the best time (worst 1.023), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.7777777777777777, Choice::ExternMm),
+            (0.6666666666666666, Choice::ExternMm),
         ],
         barred: &[
         ],
@@ -560,7 +589,7 @@ pub(crate) static LEAVES: [Leaf; 155] = [
         ],
     },
     Leaf {
-        // extern_mm: 82 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
+        // extern_mm: 77 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
@@ -590,32 +619,22 @@ pub(crate) static LEAVES: [Leaf; 155] = [
         ],
     },
     Leaf {
-        // extern_mm: 3 inputs, 1.028 times the best time (worst 1.077), at most 1.000 times the fallback's
+        // extern_mm: 18 inputs, 1.007 times the best time (worst 1.053), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.25, Choice::ExternMm),
+            (0.5370370370370371, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 23 inputs, 1.006 times the best time (worst 1.053), at most 1.000 times the fallback's
+        // extern_mm: 60 inputs, 1.028 times the best time (worst 1.127), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.5362318840579711, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // cublaslt_ALGO=66_TILE=10_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=4: 59 inputs, 1.004 times the best time (worst 1.041), at most 1.041 times the fallback's
-        best: Ok(Choice::CublasltAlgo66Tile10Stages35SplitK1Reduction0Swizzle0Cus),
-        unsure: None,
-        ranking: &[
-            (0.5702179176755447, Choice::CublasltAlgo66Tile10Stages35SplitK1Reduction0Swizzle0Cus),
-            (0.29903147699757876, Choice::ExternMm),
+            (0.5722222222222223, Choice::CublasltAlgo66Tile10Stages35SplitK1Reduction0Swizzle0Cus),
+            (0.3055555555555556, Choice::ExternMm),
         ],
         barred: &[
         ],
@@ -641,11 +660,11 @@ pub(crate) static LEAVES: [Leaf; 155] = [
         ],
     },
     Leaf {
-        // extern_mm: 8 inputs, 1.022 times the best time (worst 1.074), at most 1.000 times the fallback's
+        // extern_mm: 7 inputs, 1.026 times the best time (worst 1.074), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.4375, Choice::ExternMm),
+            (0.35714285714285715, Choice::ExternMm),
         ],
         barred: &[
         ],
@@ -691,7 +710,7 @@ pub(crate) static LEAVES: [Leaf; 155] = [
         ],
     },
     Leaf {
-        // extern_mm: 23 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
+        // extern_mm: 21 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
@@ -742,67 +761,57 @@ pub(crate) static LEAVES: [Leaf; 155] = [
         ],
     },
     Leaf {
-        // extern_mm: 6 inputs, 1.020 times the best time (worst 1.042), at most 1.000 times the fallback's
+        // extern_mm: 2 inputs, 1.007 times the best time (worst 1.014), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.1488095238095238, Choice::ExternMm),
+            (0.225, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 7 inputs, 1.009 times the best time (worst 1.044), at most 1.000 times the fallback's
+        // extern_mm: 5 inputs, 1.020 times the best time (worst 1.042), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.5238095238095238, Choice::ExternMm),
+            (0.17857142857142855, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 3 inputs, 1.011 times the best time (worst 1.020), at most 1.000 times the fallback's
+        // extern_mm: 5 inputs, 1.001 times the best time (worst 1.005), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.20555555555555557, Choice::ExternMm),
+            (0.5333333333333333, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 4 inputs, 1.019 times the best time (worst 1.048), at most 1.000 times the fallback's
+        // extern_mm: 8 inputs, 1.027 times the best time (worst 1.070), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.2708333333333333, Choice::ExternMm),
+            (0.12291666666666667, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 14 inputs, 1.044 times the best time (worst 1.119), at most 1.000 times the fallback's
+        // extern_mm: 13 inputs, 1.014 times the best time (worst 1.057), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.09404761904761905, Choice::ExternMm),
+            (0.47692307692307695, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 41 inputs, 1.013 times the best time (worst 1.249), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.5508130081300813, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
+        // extern_mm: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
@@ -822,161 +831,161 @@ pub(crate) static LEAVES: [Leaf; 155] = [
         ],
     },
     Leaf {
-        // extern_mm: 17 inputs, 1.003 times the best time (worst 1.027), at most 1.000 times the fallback's
+        // extern_mm: 11 inputs, 1.005 times the best time (worst 1.027), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.8431372549019607, Choice::ExternMm),
+            (0.7575757575757575, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 13 inputs, 1.013 times the best time (worst 1.109), at most 1.000 times the fallback's
+        // extern_mm: 9 inputs, 1.018 times the best time (worst 1.109), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.7205128205128205, Choice::ExternMm),
+            (0.5962962962962962, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 207 inputs, 1.002 times the best time (worst 1.384), at most 1.000 times the fallback's
+        // extern_mm: 200 inputs, 1.002 times the best time (worst 1.384), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.9855072463768116, Choice::ExternMm),
+            (0.9825, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 24 inputs, 1.006 times the best time (worst 1.066), at most 1.000 times the fallback's
+        // extern_mm: 9 inputs, 1.008 times the best time (worst 1.044), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.8333333333333334, Choice::ExternMm),
+            (0.7777777777777778, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 1 input, 1.067 times the best time (worst 1.067), at most 1.000 times the fallback's
+        // extern_mm: 3 inputs, 1.050 times the best time (worst 1.082), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.0, Choice::ExternMm),
+            (0.1111111111111111, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 2 inputs, 1.060 times the best time (worst 1.123), at most 1.000 times the fallback's
+        // extern_mm: 5 inputs, 1.007 times the best time (worst 1.033), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.5, Choice::ExternMm),
+            (0.7, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 9 inputs, 1.031 times the best time (worst 1.060), at most 1.000 times the fallback's
+        // extern_mm: 23 inputs, 1.025 times the best time (worst 1.249), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.2037037037037037, Choice::ExternMm),
+            (0.6557971014492754, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 8 inputs, 1.011 times the best time (worst 1.042), at most 1.000 times the fallback's
+        // extern_mm: 8 inputs, 1.005 times the best time (worst 1.027), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.45833333333333337, Choice::ExternMm),
+            (0.6041666666666666, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 72 inputs, 1.007 times the best time (worst 1.236), at most 1.000 times the fallback's
+        // extern_mm: 28 inputs, 1.008 times the best time (worst 1.059), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.75, Choice::ExternMm),
+            (0.699404761904762, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 32 inputs, 1.003 times the best time (worst 1.087), at most 1.000 times the fallback's
+        // extern_mm: 76 inputs, 1.006 times the best time (worst 1.236), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.890625, Choice::ExternMm),
+            (0.8245614035087719, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 80 inputs, 1.007 times the best time (worst 1.101), at most 1.000 times the fallback's
+        // extern_mm: 58 inputs, 1.003 times the best time (worst 1.038), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.7335416666666668, Choice::ExternMm),
+            (0.775, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 23 inputs, 1.015 times the best time (worst 1.131), at most 1.000 times the fallback's
+        // extern_mm: 15 inputs, 1.022 times the best time (worst 1.131), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.5362318840579711, Choice::ExternMm),
+            (0.4222222222222222, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 153 inputs, 1.005 times the best time (worst 1.169), at most 1.000 times the fallback's
+        // extern_mm: 136 inputs, 1.006 times the best time (worst 1.169), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.8727668845315902, Choice::ExternMm),
+            (0.8580882352941176, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 5 inputs, 1.068 times the best time (worst 1.109), at most 1.000 times the fallback's
+        // extern_mm: 6 inputs, 1.057 times the best time (worst 1.109), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.2, Choice::ExternMm),
+            (0.3333333333333333, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 14 inputs, 1.005 times the best time (worst 1.047), at most 1.000 times the fallback's
+        // extern_mm: 15 inputs, 1.004 times the best time (worst 1.047), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.7738095238095238, Choice::ExternMm),
+            (0.8222222222222222, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 10 inputs, 1.163 times the best time (worst 1.733), at most 1.000 times the fallback's
+        // extern_mm: 9 inputs, 1.183 times the best time (worst 1.733), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.3, Choice::ExternMm),
+            (0.2222222222222222, Choice::ExternMm),
         ],
         barred: &[
         ],
@@ -1002,15 +1011,14 @@ pub(crate) static LEAVES: [Leaf; 155] = [
         ],
     },
     Leaf {
-        // declines, no choice is allowed: 14 inputs, 1.007 times the best time (worst 1.040), at most 1.040 times the fallback's
-        best: Err(Unsure::NoneAllowed),
+        // extern_mm: 14 inputs, 1.055 times the best time (worst 1.191), at most 1.000 times the fallback's
+        best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
             (0.6071428571428571, Choice::TypeCudaBlockM64BlockN256BlockK64Stages5Warps8StreamK0Mm),
             (0.17857142857142858, Choice::ExternMm),
         ],
         barred: &[
-            Choice::TypeCudaBlockM64BlockN256BlockK64Stages5Warps8StreamK0Mm,
         ],
     },
     Leaf {
@@ -1392,12 +1400,10 @@ pub(crate) static LEAVES: [Leaf; 155] = [
         unsure: None,
         ranking: &[
             (0.6666666666666666, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1Mm),
-            (0.0, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Cus),
             (0.0, Choice::ExternMm),
         ],
         barred: &[
             Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1Mm,
-            Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Cus,
         ],
     },
     Leaf {
@@ -1407,15 +1413,11 @@ pub(crate) static LEAVES: [Leaf; 155] = [
         ranking: &[
             (0.8333333333333334, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1Mm),
             (0.16666666666666666, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1Mm),
-            (0.0, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Cus),
-            (0.0, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
             (0.0, Choice::ExternMm),
         ],
         barred: &[
             Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1Mm,
             Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1Mm,
-            Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Cus,
-            Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu,
         ],
     },
     Leaf {
@@ -1473,18 +1475,16 @@ pub(crate) static LEAVES: [Leaf; 155] = [
         ],
     },
     Leaf {
-        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 11 inputs, 1.044 times the best time (worst 1.088), at most 1.036 times the fallback's
-        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+        // extern_mm: 11 inputs, 1.150 times the best time (worst 1.235), at most 1.000 times the fallback's
+        best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
             (0.09090909090909091, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
             (0.5454545454545454, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
             (0.2727272727272727, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus2),
-            (0.0, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Cus),
             (0.0, Choice::ExternMm),
         ],
         barred: &[
-            Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Cus,
         ],
     },
     Leaf {
@@ -1544,8 +1544,8 @@ pub(crate) static LEAVES: [Leaf; 155] = [
         ],
     },
     Leaf {
-        // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 16 inputs, 1.000 times the best time (worst 1.000), at most 0.949 times the fallback's
-        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
+        // extern_mm: 16 inputs, 1.107 times the best time (worst 1.220), at most 1.000 times the fallback's
+        best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
             (0.875, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),

@@ -389,14 +389,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         if rows <= 58904.0 {
                             Ok(106) // type=cuda_persistent=registers_threads=256_width=1: 9 inputs, 1.001 times the best time (worst 1.010), at most 0.961 times the fallback's
                         } else {
-                            Ok(107) // type=cuda_persistent=registers_threads=128_width=2: 3 inputs
+                            Ok(107) // type=cuda_persistent=registers_threads=256_width=1: 3 inputs, 1.006 times the best time (worst 1.012), at most 0.971 times the fallback's
                         }
                     } else {
                         let rows = number(row.rows().float(), 0)?;
                         if rows <= 6392.0 {
                             Ok(108) // type=cuda_persistent=registers_threads=128_width=1: 18 inputs, 1.001 times the best time (worst 1.025), at most 0.909 times the fallback's
                         } else {
-                            Ok(109) // type=cuda_persistent=registers_threads=128_width=2: 9 inputs
+                            Ok(109) // type=cuda_persistent=registers_threads=512_width=1: 9 inputs, 1.001 times the best time (worst 1.013), at most 0.933 times the fallback's
                         }
                     }
                 } else {
@@ -487,62 +487,58 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
             if rows_times_columns <= 14518.0 {
                 let ctz_columns = needed(features::ctz_columns(row), 5)?;
                 if ctz_columns <= 0.5 {
-                    Ok(132) // type=cuda_persistent=registers_threads=512_width=2: 1 input
+                    Ok(132) // type=cuda_persistent=registers_threads=256_width=1: 1 input, 1.000 times the best time (worst 1.000), at most 0.712 times the fallback's
                 } else {
                     Ok(133) // type=cuda_persistent=registers_threads=512_width=2: 8 inputs, 1.003 times the best time (worst 1.026), at most 0.747 times the fallback's
                 }
-            } else if columns <= 16292.0 {
+            } else if columns <= 14379.5 {
                 if rows_times_columns <= 33006708.0 {
-                    let rows = number(row.rows().float(), 0)?;
-                    if rows <= 177.5 {
+                    if rows_times_columns <= 795120.0 {
+                        let rows = number(row.rows().float(), 0)?;
                         if rows <= 30.0 {
-                            Ok(134) // type=cuda_persistent=registers_threads=256_width=4: 44 inputs, 1.005 times the best time (worst 1.025), at most 0.793 times the fallback's
+                            Ok(134) // type=cuda_persistent=registers_threads=256_width=1: 28 inputs, 1.011 times the best time (worst 1.027), at most 0.793 times the fallback's
                         } else {
-                            Ok(135) // type=cuda_persistent=registers_threads=256_width=4: 30 inputs, 1.004 times the best time (worst 1.017), at most 0.884 times the fallback's
+                            Ok(135) // type=cuda_persistent=registers_threads=256_width=1: 12 inputs, 1.013 times the best time (worst 1.049), at most 0.817 times the fallback's
                         }
                     } else {
                         let ctz_columns = needed(features::ctz_columns(row), 5)?;
-                        if ctz_columns <= 3.5 {
-                            Ok(136) // type=cuda_persistent=registers_threads=256_width=4: 16 inputs, 1.002 times the best time (worst 1.011), at most 0.856 times the fallback's
+                        if ctz_columns <= 5.5 {
+                            Ok(136) // type=cuda_persistent=registers_threads=256_width=1: 26 inputs, 1.022 times the best time (worst 1.063), at most 0.878 times the fallback's
                         } else {
-                            Ok(137) // type=cuda_persistent=registers_threads=256_width=2: 21 inputs, 1.004 times the best time (worst 1.015), at most 0.870 times the fallback's
+                            Ok(137) // type=cuda_persistent=registers_threads=256_width=2: 18 inputs, 1.003 times the best time (worst 1.015), at most 0.870 times the fallback's
                         }
                     }
-                } else if columns <= 12628.5 {
+                } else if columns <= 13428.0 {
                     if rows_times_columns <= 52187732.0 {
-                        Ok(138) // type=cuda_persistent=registers_threads=1024_width=4: 5 inputs, 1.003 times the best time (worst 1.007), at most 0.716 times the fallback's
+                        Ok(139) // type=cuda_persistent=registers_threads=1024_width=1: 6 inputs, 1.013 times the best time (worst 1.020), at most 0.715 times the fallback's
                     } else {
-                        Ok(139) // type=cuda_persistent=registers_threads=1024_width=4: 19 inputs, 1.001 times the best time (worst 1.006), at most 0.708 times the fallback's
+                        Ok(140) // type=cuda_persistent=registers_threads=1024_width=1: 21 inputs, 1.009 times the best time (worst 1.026), at most 0.705 times the fallback's
                     }
-                } else if columns <= 13725.5 {
-                    Ok(140) // type=cuda_persistent=registers_threads=512_width=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.651 times the fallback's
                 } else {
-                    Ok(141) // type=cuda_persistent=registers_threads=1024_width=4: 12 inputs, 1.001 times the best time (worst 1.002), at most 0.663 times the fallback's
+                    Ok(138) // type=cuda_persistent=registers_threads=1024_width=1: 1 input, 1.021 times the best time (worst 1.021), at most 0.542 times the fallback's
                 }
             } else {
                 let rows = number(row.rows().float(), 0)?;
-                if rows <= 31.0 {
-                    if rows <= 14.5 {
+                if rows <= 27.5 {
+                    if rows <= 19.5 {
                         if columns <= 18544.0 {
-                            Ok(142) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 9 inputs, 1.000 times the best time (worst 1.000), at most 0.648 times the fallback's
+                            Ok(142) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 26 inputs, 1.026 times the best time (worst 1.051), at most 0.703 times the fallback's
                         } else {
-                            Ok(143) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 13 inputs, 1.000 times the best time (worst 1.000), at most 0.614 times the fallback's
+                            Ok(143) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 16 inputs, 1.022 times the best time (worst 1.048), at most 0.634 times the fallback's
                         }
-                    } else if columns <= 21754.0 {
-                        Ok(144) // type=cuda_persistent=registers_threads=256_width=4: 8 inputs
                     } else {
-                        Ok(145) // type=cuda_persistent=registers_cluster=4_threads=256_width=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.612 times the fallback's
+                        Ok(141) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 3 inputs, 1.012 times the best time (worst 1.025), at most 0.711 times the fallback's
                     }
-                } else if rows <= 190.5 {
-                    if rows <= 53.5 {
-                        Ok(146) // type=cuda_persistent=registers_threads=512_width=4: 7 inputs, 1.001 times the best time (worst 1.004), at most 0.677 times the fallback's
+                } else if rows <= 630.0 {
+                    if rows <= 132.5 {
+                        Ok(144) // type=cuda_persistent=registers_threads=512_width=1: 32 inputs, 1.034 times the best time (worst 1.103), at most 0.841 times the fallback's
                     } else {
-                        Ok(147) // type=cuda_persistent=registers_threads=256_width=4: 19 inputs
+                        Ok(145) // type=cuda_persistent=registers_threads=512_width=1: 18 inputs, 1.022 times the best time (worst 1.108), at most 0.823 times the fallback's
                     }
                 } else if columns <= 20502.0 {
-                    Ok(148) // type=cuda_persistent=registers_threads=512_width=4: 22 inputs, 1.003 times the best time (worst 1.014), at most 0.766 times the fallback's
+                    Ok(146) // type=cuda_persistent=registers_threads=512_width=1: 30 inputs, 1.011 times the best time (worst 1.026), at most 0.673 times the fallback's
                 } else {
-                    Ok(149) // type=cuda_persistent=registers_threads=512_width=4: 32 inputs, 1.002 times the best time (worst 1.018), at most 0.651 times the fallback's
+                    Ok(147) // type=cuda_persistent=registers_threads=512_width=1: 26 inputs, 1.032 times the best time (worst 1.189), at most 0.759 times the fallback's
                 }
             }
         }
@@ -553,37 +549,37 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 let rows = number(row.rows().float(), 0)?;
                 if rows <= 53.5 {
                     if rows <= 24.5 {
-                        Ok(150) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 10 inputs, 1.000 times the best time (worst 1.000), at most 0.524 times the fallback's
+                        Ok(148) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 10 inputs, 1.000 times the best time (worst 1.000), at most 0.524 times the fallback's
                     } else {
-                        Ok(151) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.661 times the fallback's
+                        Ok(149) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.661 times the fallback's
                     }
                 } else if columns <= 33856.5 {
-                    Ok(152) // type=cuda_persistent=registers_threads=128_width=4: 5 inputs
+                    Ok(150) // type=cuda_looped=4_threads=1024_width=1: 5 inputs, 1.069 times the best time (worst 1.179), at most 0.776 times the fallback's
                 } else if rows <= 312.5 {
-                    Ok(153) // type=cuda_persistent=registers_threads=128_width=4: 4 inputs
+                    Ok(151) // type=cuda_looped=4_threads=1024_width=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.683 times the fallback's
                 } else if columns <= 39669.5 {
-                    Ok(154) // type=cuda_persistent=registers_threads=128_width=4: 3 inputs
+                    Ok(152) // type=cuda_persistent=shared_stages=1_threads=1024_width=1: 3 inputs, 1.012 times the best time (worst 1.035), at most 0.781 times the fallback's
                 } else {
-                    Ok(155) // type=cuda_persistent=registers_threads=128_width=4: 1 input
+                    Ok(153) // type=cuda_persistent=shared_stages=1_threads=1024_width=1: 1 input, 1.000 times the best time (worst 1.000), at most 0.654 times the fallback's
                 }
             } else if columns <= 58146.0 {
                 let rows = number(row.rows().float(), 0)?;
                 if rows <= 29.0 {
-                    Ok(156) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.329 times the fallback's
+                    Ok(154) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.329 times the fallback's
                 } else {
-                    Ok(157) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.691 times the fallback's
+                    Ok(155) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.691 times the fallback's
                 }
             } else {
                 let ctz_rows = needed(features::ctz_rows(row), 4)?;
                 if ctz_rows <= 6.5 {
                     let rows = number(row.rows().float(), 0)?;
                     if rows <= 41.0 {
-                        Ok(159) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 33 inputs, 1.000 times the best time (worst 1.000), at most 0.315 times the fallback's
+                        Ok(157) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 33 inputs, 1.000 times the best time (worst 1.000), at most 0.315 times the fallback's
                     } else {
-                        Ok(160) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 21 inputs, 1.000 times the best time (worst 1.000), at most 0.765 times the fallback's
+                        Ok(158) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 21 inputs, 1.000 times the best time (worst 1.000), at most 0.765 times the fallback's
                     }
                 } else {
-                    Ok(158) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.702 times the fallback's
+                    Ok(156) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.702 times the fallback's
                 }
             }
         } else if columns <= 129472.0 {
@@ -592,72 +588,72 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 if columns <= 63888.0 {
                     if rows <= 12.5 {
                         if columns <= 27790.5 {
-                            Ok(161) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.507 times the fallback's
+                            Ok(159) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.507 times the fallback's
                         } else {
-                            Ok(162) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 39 inputs, 1.000 times the best time (worst 1.000), at most 0.465 times the fallback's
+                            Ok(160) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 39 inputs, 1.025 times the best time (worst 1.063), at most 0.493 times the fallback's
                         }
                     } else if rows <= 31.5 {
-                        Ok(163) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 17 inputs, 1.000 times the best time (worst 1.000), at most 0.518 times the fallback's
+                        Ok(161) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 17 inputs, 1.026 times the best time (worst 1.071), at most 0.534 times the fallback's
                     } else {
-                        Ok(164) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 4 inputs, 1.002 times the best time (worst 1.007), at most 0.526 times the fallback's
+                        Ok(162) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 4 inputs, 1.002 times the best time (worst 1.007), at most 0.526 times the fallback's
                     }
                 } else if rows <= 15.0 {
                     if rows <= 10.0 {
-                        Ok(165) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 19 inputs, 1.000 times the best time (worst 1.000), at most 0.232 times the fallback's
+                        Ok(163) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 19 inputs, 1.028 times the best time (worst 1.045), at most 0.236 times the fallback's
                     } else {
-                        Ok(166) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 7 inputs, 1.000 times the best time (worst 1.000), at most 0.255 times the fallback's
+                        Ok(164) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 7 inputs, 1.021 times the best time (worst 1.030), at most 0.262 times the fallback's
                     }
                 } else if columns <= 90839.0 {
-                    Ok(167) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 11 inputs, 1.000 times the best time (worst 1.000), at most 0.303 times the fallback's
+                    Ok(165) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 11 inputs, 1.033 times the best time (worst 1.081), at most 0.321 times the fallback's
                 } else {
-                    Ok(168) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 8 inputs, 1.000 times the best time (worst 1.000), at most 0.265 times the fallback's
+                    Ok(166) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 8 inputs, 1.016 times the best time (worst 1.040), at most 0.372 times the fallback's
                 }
             } else if columns <= 54013.0 {
                 if columns <= 36658.0 {
                     if rows <= 255.5 {
-                        Ok(169) // type=cuda_persistent=registers_threads=128_width=4: 9 inputs
+                        Ok(167) // type=cuda_looped=4_threads=1024_width=4: 9 inputs, 1.003 times the best time (worst 1.015), at most 0.728 times the fallback's
                     } else {
-                        Ok(170) // type=cuda_persistent=registers_threads=512_width=4: 16 inputs, 1.002 times the best time (worst 1.011), at most 0.687 times the fallback's
+                        Ok(168) // type=cuda_looped=4_threads=1024_width=2: 16 inputs, 1.169 times the best time (worst 1.341), at most 0.849 times the fallback's
                     }
                 } else if rows <= 203.0 {
-                    Ok(171) // type=cuda_persistent=registers_threads=128_width=4: 2 inputs
+                    Ok(169) // type=cuda_persistent=registers_cluster=4_threads=256_width=4: 2 inputs, 1.076 times the best time (worst 1.157), at most 0.593 times the fallback's
                 } else {
-                    Ok(172) // type=cuda_persistent=registers_cluster=4_threads=256_width=4: 23 inputs, 1.002 times the best time (worst 1.015), at most 0.720 times the fallback's
+                    Ok(170) // type=cuda_looped=4_threads=1024_width=2: 23 inputs, 1.240 times the best time (worst 1.361), at most 0.925 times the fallback's
                 }
             } else {
                 let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
                 if rows_times_columns <= 7746648.0 {
                     if columns <= 69384.0 {
-                        Ok(173) // type=cuda_persistent=registers_threads=128_width=4: 4 inputs
+                        Ok(171) // type=cuda_looped=4_threads=1024_width=2: 4 inputs, 1.055 times the best time (worst 1.093), at most 0.452 times the fallback's
                     } else {
-                        Ok(174) // type=cuda_persistent=registers_threads=128_width=4: 3 inputs
+                        Ok(172) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 3 inputs, 1.009 times the best time (worst 1.016), at most 0.359 times the fallback's
                     }
                 } else if columns <= 90768.0 {
-                    Ok(175) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 30 inputs, 1.006 times the best time (worst 1.059), at most 0.746 times the fallback's
+                    Ok(173) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 30 inputs, 1.115 times the best time (worst 1.262), at most 0.842 times the fallback's
                 } else {
-                    Ok(176) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 22 inputs, 1.000 times the best time (worst 1.009), at most 0.792 times the fallback's
+                    Ok(174) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 22 inputs, 1.122 times the best time (worst 1.253), at most 0.854 times the fallback's
                 }
             }
         } else if columns <= 180667.0 {
             let rows = number(row.rows().float(), 0)?;
             if rows <= 10.5 {
                 if rows <= 2.5 {
-                    Ok(177) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.139 times the fallback's
+                    Ok(175) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.139 times the fallback's
                 } else {
-                    Ok(178) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.146 times the fallback's
+                    Ok(176) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 5 inputs, 1.036 times the best time (worst 1.074), at most 0.168 times the fallback's
                 }
             } else if rows <= 60.0 {
                 if rows <= 30.0 {
-                    Ok(179) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 4 inputs, 1.000 times the best time (worst 1.002), at most 0.200 times the fallback's
+                    Ok(177) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 4 inputs, 1.000 times the best time (worst 1.002), at most 0.200 times the fallback's
                 } else {
-                    Ok(180) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.251 times the fallback's
+                    Ok(178) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.251 times the fallback's
                 }
             } else {
                 let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
                 if rows_times_columns <= 11335556.5 {
-                    Ok(181) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.290 times the fallback's
+                    Ok(179) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.290 times the fallback's
                 } else {
-                    Ok(182) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 13 inputs, 1.000 times the best time (worst 1.000), at most 0.781 times the fallback's
+                    Ok(180) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 13 inputs, 1.048 times the best time (worst 1.082), at most 0.824 times the fallback's
                 }
             }
         } else {
@@ -665,24 +661,24 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
             if rows <= 89.5 {
                 if rows <= 42.5 {
                     if columns <= 194973.0 {
-                        Ok(184) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.226 times the fallback's
+                        Ok(182) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.226 times the fallback's
                     } else {
-                        Ok(185) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 15 inputs, 1.000 times the best time (worst 1.000), at most 0.183 times the fallback's
+                        Ok(183) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 15 inputs, 1.056 times the best time (worst 1.123), at most 0.215 times the fallback's
                     }
                 } else {
-                    Ok(183) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.303 times the fallback's
+                    Ok(181) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.303 times the fallback's
                 }
             } else if ctz_columns <= 6.5 {
                 let ctz_rows = needed(features::ctz_rows(row), 4)?;
                 if ctz_rows <= 1.5 {
-                    Ok(186) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.665 times the fallback's
+                    Ok(184) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.665 times the fallback's
                 } else {
-                    Ok(187) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 8 inputs, 1.000 times the best time (worst 1.000), at most 0.939 times the fallback's
+                    Ok(185) // type=cuda_looped=4_threads=1024_width=2: 8 inputs, 1.039 times the best time (worst 1.082), at most 0.981 times the fallback's
                 }
             } else if rows <= 350.5 {
-                Ok(188) // type=cuda_persistent=registers_threads=128_width=4: 3 inputs
+                Ok(186) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 3 inputs, 1.010 times the best time (worst 1.031), at most 0.741 times the fallback's
             } else {
-                Ok(189) // type=cuda_persistent=registers_threads=128_width=4: 3 inputs
+                Ok(187) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 3 inputs, 1.010 times the best time (worst 1.031), at most 0.983 times the fallback's
             }
         }
     }

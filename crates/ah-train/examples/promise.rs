@@ -37,7 +37,7 @@ impl Run {
         let mut run = Self { promised, inputs: inputs.len() as u64, ..Self::default() };
         let mut ranking = Vec::new();
         for &input in inputs {
-            heuristic.trees.rank(&task.columns, &targets, input, &mut ranking);
+            heuristic.trees.rank(&task.columns, &task.table, &targets, input, &mut ranking);
             run.always += f64::from(ranking[0].cost) / COST_ONE;
             let Some(at) = calibrate::pick(&ranking, fallback, heuristic.threshold) else {
                 run.cost += table.fallback_price(input, fallback);

@@ -38,7 +38,7 @@ mod tree;
 
 pub use error::TrainError;
 pub use judge::{Baseline, Comparison, Evaluation, Metrics, TestReport, evaluate};
-pub use params::{FurtherLog, LearnerKind, Params, PromiseMode, SplitBy, ValidParams};
+pub use params::{FurtherLog, LearnerKind, Outside, Params, PromiseMode, SplitBy, ValidParams};
 pub use policy::{CellFilter, Criterion, Policy};
 pub use train::{TrainedModel, train, train_with};
 

@@ -1,6 +1,6 @@
 //! The model of a learned heuristic.
 
-use ah_types::model::{OutsidePolicy, Provenance};
+use ah_types::model::Provenance;
 use ah_types::tree::LeafUnsure;
 use ah_types::{Model, Node, Tree};
 
@@ -27,7 +27,7 @@ pub fn model(recipe: &Recipe<'_>, heuristic: &Heuristic, inputs: &[u32]) -> Resu
         categories: task.categories.clone(),
         precondition: task.precondition.clone(),
         eligible: task.eligible.clone(),
-        outside: OutsidePolicy::Decide,
+        outside: recipe.params.outside.into(),
         device: task.metadata.device().cloned(),
         shared_memory: task.metadata.shared_memory,
         device_capa: task.metadata.device_capa,

@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::path::PathBuf;
 
+use ah_types::model::OutsidePolicy;
 use serde::{Serialize, Serializer};
 
 use crate::error::TrainError;
@@ -83,6 +84,9 @@ pub struct Params {
     /// How the inputs that calibrate the promise are kept out of the fit.
     #[cfg_attr(feature = "cli", arg(long, value_enum, default_value_t = Params::default().promise))]
     pub promise: PromiseMode,
+    /// What to do with an input outside the range of its leaf's training inputs.
+    #[cfg_attr(feature = "cli", arg(long, value_enum, default_value_t = Params::default().outside))]
+    pub outside: Outside,
     /// An optimization file that replaces the built-in one of the log's name.
     #[serde(skip)]
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE.toml"))]
@@ -160,6 +164,29 @@ pub enum PromiseMode {
     ByDimensions,
 }
 
+/// What a heuristic does with an input outside the range of its leaf's training inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+pub enum Outside {
+    /// Decline.
+    Decline,
+    /// Take a choice that the nodes above the leaf support too.
+    Safe,
+    /// Decide as inside.
+    Decide,
+}
+
+impl From<Outside> for OutsidePolicy {
+    fn from(outside: Outside) -> Self {
+        match outside {
+            Outside::Decline => Self::Decline,
+            Outside::Safe => Self::Safe,
+            Outside::Decide => Self::Decide,
+        }
+    }
+}
+
 impl Default for Params {
     fn default() -> Self {
         Self {
@@ -181,6 +208,7 @@ impl Default for Params {
             max_risk: Some(0.01),
             max_slowdown: 1.05,
             promise: PromiseMode::Auto,
+            outside: Outside::Decide,
             optimization: None,
             policy: None,
         }

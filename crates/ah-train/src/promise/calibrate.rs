@@ -114,7 +114,7 @@ pub fn violations(
     let mut ranking = Vec::new();
     for &input in inputs {
         let Some(base) = table.usable(input, fallback) else { continue };
-        fitted.rank(columns, targets, input, &mut ranking);
+        fitted.rank(columns, table, targets, input, &mut ranking);
         let too_slow = |at: usize| table.cell(input, ranking[at].choice).filter(|c| c.is_slower(base, limit));
         // Most inputs have no choice that is too slow.
         if !(0..ranking.len()).any(|at| too_slow(at).is_some()) {

@@ -7,9 +7,9 @@ use rustc_hash::FxHashSet;
 
 use super::calibrate::{self, CONFIDENCE, CalibratedThreshold};
 use crate::data::split::{self, Partition};
-use crate::data::{Rows, Task};
+use crate::data::{Rows, Targets, Task};
 use crate::error::TrainError;
-use crate::params::{PromiseMode, SplitBy, ValidParams};
+use crate::params::{Outside, PromiseMode, SplitBy, ValidParams};
 use crate::policy::Policy;
 use crate::search::{Configuration, fit_all};
 use crate::tree::FittedTrees;
@@ -70,7 +70,8 @@ impl Recipe<'_> {
     pub fn learn_without_promise(&self, inputs: &[u32]) -> Result<Heuristic, TrainError> {
         let fallback = self.task.fallback(inputs);
         let targets = self.task.targets(fallback, &self.ranking.portfolio);
-        let trees = fit_all(self.configurations, &Rows { columns: &self.task.columns, inputs }, &targets)?;
+        let rows = Rows { columns: &self.task.columns, inputs };
+        let trees = self.fit(&rows, &targets)?;
         let grown_from = inputs.to_vec();
         Ok(Heuristic { trees, grown_from, fallback, threshold: f64::INFINITY, promise: None })
     }
@@ -83,7 +84,7 @@ impl Recipe<'_> {
         let (grown_from, parts) = self.calibration_parts(inputs);
         let fit = |inputs: &[u32]| -> Result<FittedTrees, TrainError> {
             let rows = Rows { columns: &task.columns, inputs };
-            let mut trees = fit_all(self.configurations, &rows, &targets)?;
+            let mut trees = self.fit(&rows, &targets)?;
             trees.assess(&task.table, &rows, fallback, limit);
             Ok(trees)
         };
@@ -108,6 +109,14 @@ impl Recipe<'_> {
             threshold: calibrated.as_ref().map_or(target / limit.ln(), |c| c.threshold),
             promise: calibrated.map(|calibrated| self.promise(&calibrated, inputs, target)),
         })
+    }
+
+    fn fit(&self, rows: &Rows<'_>, targets: &Targets) -> Result<FittedTrees, TrainError> {
+        let mut trees = fit_all(self.configurations, rows, targets)?;
+        if self.params.outside == Outside::Safe {
+            trees.watch(&self.task.table, rows, targets);
+        }
+        Ok(trees)
     }
 
     /// The inputs that grow the trees, and the partition of each calibration fit.

@@ -1,8 +1,11 @@
 //! Trees with the scores and prices of their nodes, over the inputs of one table.
 
+use std::borrow::Cow;
+
 use ah_types::ChoiceId;
 
 use super::grown::GrownTree;
+use super::outside::OutsideScores;
 use super::price::Prices;
 use super::scores::Scores;
 use crate::data::{Columns, Rows, Table, Targets};
@@ -14,6 +17,8 @@ pub struct FittedTree {
     pub tree: GrownTree,
     /// How nodes rank choices.
     pub scores: Scores,
+    /// How leaves rank choices for inputs outside their ranges; `None`: as inside.
+    pub outside: Option<OutsideScores>,
     /// The prices of choices; empty until [`FittedTrees::assess`].
     pub prices: Prices,
 }
@@ -42,8 +47,15 @@ impl FittedTrees {
     /// Trees without prices.
     #[must_use]
     pub fn new(trees: Vec<(GrownTree, Scores)>) -> Self {
-        let tree = |(tree, scores)| FittedTree { tree, scores, prices: Prices::default() };
+        let tree = |(tree, scores)| FittedTree { tree, scores, outside: None, prices: Prices::default() };
         Self { trees: trees.into_iter().map(tree).collect() }
+    }
+
+    /// Computes the scores outside the leaves' ranges, on the rows that the trees were learned from.
+    pub fn watch(&mut self, table: &Table, rows: &Rows<'_>, targets: &Targets) {
+        for tree in &mut self.trees {
+            tree.outside = Some(OutsideScores::new(&tree.tree, table, rows, targets));
+        }
     }
 
     /// Computes the prices on the rows that the trees were learned from.
@@ -54,13 +66,22 @@ impl FittedTrees {
     }
 
     /// Writes the input's measured choices into `ranking`, best first; equals by choice.
-    pub fn rank(&self, columns: &Columns, targets: &Targets, input: u32, ranking: &mut Vec<RankedChoice>) {
+    pub fn rank(
+        &self,
+        columns: &Columns,
+        table: &Table,
+        targets: &Targets,
+        input: u32,
+        ranking: &mut Vec<RankedChoice>,
+    ) {
         ranking.clear();
         let of = targets.of(input).iter();
         ranking.extend(of.map(|c| RankedChoice { choice: c.choice, score: 0.0, price: 0.0, cost: c.cost }));
         for tree in &self.trees {
             let leaf = tree.tree.leaf_of(columns, input);
-            let scores = tree.scores.node(leaf);
+            let inside = tree.scores.node(leaf);
+            let values = &table.inputs[input as usize].values;
+            let scores = tree.outside.as_ref().map_or(Cow::from(inside), |o| o.at(leaf, values, inside));
             for ranked in ranking.iter_mut() {
                 ranked.score += scores[ranked.choice.index()];
                 ranked.price = ranked.price.max(tree.prices.of(leaf, ranked.choice));

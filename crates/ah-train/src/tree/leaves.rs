@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use ah_types::model::Precondition;
+use ah_types::tree::Place;
 use ah_types::{ChoiceId, Leaf, Node, Ranked, Tree};
 
 use super::fitted::{FittedTree, FittedTrees};
 use super::grown::GrownNode;
+use super::outside::ranges;
 use super::scores::Scores;
 use super::shortlist;
 use crate::data::{Rows, Table};
@@ -28,7 +30,9 @@ pub fn trees(
         let members = fitted.tree.members(rows);
         let node = |(id, node): (usize, &GrownNode)| {
             let Some(split) = &node.split else {
-                let mut ranking = rankable.ranking(&fitted.scores, id as u32);
+                let outside =
+                    fitted.outside.as_ref().map(|o| o.leaf(id as u32, fitted.scores.node(id as u32)));
+                let mut ranking = rankable.ranking(&fitted.scores, id as u32, outside.as_deref());
                 if policy.at_least > 0 {
                     let parents = &members[node.parent as usize];
                     shortlist::spread(&mut ranking, policy.at_least, table, &members[id], parents);
@@ -41,6 +45,7 @@ pub fn trees(
                 }
                 // `spread` and `include` may move a choice up that was never measured here.
                 leaf.ranking.sort_by_key(|ranked| ranked.measured == 0);
+                leaf.outside = outside.map(|scores| places_outside(&leaf, &scores)).unwrap_or_default();
                 return Node::Leaf(leaf);
             };
             Node::Split { test: split.test.clone(), left: split.left, right: split.right }
@@ -104,14 +109,30 @@ impl RankableChoices {
         Self { rankable, last }
     }
 
-    fn ranking(&self, scores: &Scores, node: u32) -> Vec<(ChoiceId, f64)> {
+    /// The choices of a node, best first, up to the last one that is before the end inside or outside.
+    fn ranking(&self, scores: &Scores, node: u32, outside: Option<&[f64]>) -> Vec<(ChoiceId, f64)> {
         let mut ranking = scores.ranking(node);
         ranking.retain(|(choice, _)| self.rankable[choice.index()]);
-        if let Some(end) = ranking.iter().position(|(choice, _)| Some(*choice) == self.last) {
-            ranking.truncate(end + 1);
+        if let Some(last) = self.last {
+            let is_before = |scores: &[f64], choice: ChoiceId| scores[choice.index()] < scores[last.index()];
+            let end = ranking.iter().position(|(choice, _)| *choice == last).unwrap_or(ranking.len());
+            let mut at = 0;
+            ranking.retain(|(choice, _)| {
+                at += 1;
+                at <= end + 1 || outside.is_some_and(|scores| is_before(scores, *choice))
+            });
         }
         ranking
     }
+}
+
+/// The leaf's ranking by these scores; empty where the order is that of its own.
+fn places_outside(leaf: &Leaf, scores: &[f64]) -> Vec<Place> {
+    let mut places: Vec<Place> = leaf.places(false).collect();
+    places.iter_mut().for_each(|place| place.score = scores[place.choice.index()]);
+    places.sort_by(|a, b| a.score.total_cmp(&b.score));
+    let same = places.iter().zip(&leaf.ranking).all(|(place, ranked)| place.choice == ranked.choice);
+    if same { Vec::new() } else { places }
 }
 
 /// The evidence for one choice in a leaf.
@@ -178,18 +199,4 @@ fn leaf(
         ranges: ranges(table, members),
         outside: Vec::new(),
     }
-}
-
-/// The least and greatest value of each logged feature on these inputs.
-fn ranges(table: &Table, members: &[u32]) -> Vec<Option<(f64, f64)>> {
-    let Some(&first) = members.first() else { return Vec::new() };
-    let value = |input: u32, slot: usize| table.inputs[input as usize].values[slot].as_scalar().number();
-    let range = |slot: usize| {
-        let values = members.iter().filter_map(|&input| value(input, slot)).filter(|x| x.is_finite());
-        values.fold(None, |range, x| {
-            let (least, greatest) = range.unwrap_or((x, x));
-            Some((x.min(least), x.max(greatest)))
-        })
-    };
-    (0..table.inputs[first as usize].values.len()).map(range).collect()
 }

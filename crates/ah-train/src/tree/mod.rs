@@ -7,6 +7,7 @@
 pub mod fitted;
 pub mod grown;
 pub mod leaves;
+mod outside;
 pub mod price;
 pub mod scores;
 mod shortlist;

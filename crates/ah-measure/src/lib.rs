@@ -14,6 +14,7 @@
 //! A lost sample is never written as 0, and a wrong result is never timed.
 #![forbid(unsafe_code)]
 
+mod eligibility;
 mod failure;
 mod host;
 pub mod interval;
@@ -22,6 +23,7 @@ mod race;
 mod runner;
 pub mod sampling;
 
+pub use eligibility::check_eligibility;
 pub use failure::Failure;
 pub use host::this_cpu;
 pub use measure::{Bench, Burst, Measurement, measure, measure_choices};

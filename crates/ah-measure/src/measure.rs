@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use ah_types::timing::TimingPolicy;
 use ah_types::{ChoiceId, Context, Outcome};
 
+use crate::eligibility::EligibleChoices;
 use crate::failure::Failure;
 use crate::race::Race;
 use crate::runner::Runner;
@@ -12,6 +13,10 @@ use crate::sampling::Rng;
 
 /// The most runs in one sample. A kernel that needs more is too short to be worth a choice.
 const MAX_RUNS: u32 = 10_000;
+
+/// A first run that takes this many budgets is the only sample: a second run of a kernel of 10 s tells
+/// nothing new. One budget would be too few, as a busy host interrupts a run for as long.
+const BUDGETS_OF_A_SINGLE_RUN: f64 = 4.0;
 
 /// The samples of one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -63,7 +68,7 @@ impl Measurement {
     }
 }
 
-/// Measures every choice of `runner` on one input under `policy`. Random operands come from `rng`.
+/// Measures every choice of `runner` that is eligible on one input, under `policy`. Random operands come from `rng`.
 ///
 /// # Errors
 /// The input itself could not be made.
@@ -75,7 +80,7 @@ pub fn measure(
 ) -> Result<Measurement, Failure> {
     runner.load(context, rng)?;
     let choices = runner.subject().choices.len();
-    let measurement = measure_choices(runner, choices, policy);
+    let measurement = measure_choices(&mut EligibleChoices::new(runner, context)?, choices, policy);
     runner.unload();
     Ok(measurement)
 }
@@ -124,23 +129,40 @@ struct Contest<'p> {
 impl Contest<'_> {
     /// Checks the result of a choice, warms it up and finds how many runs fill a sample.
     fn admit<B: Bench + ?Sized>(&mut self, bench: &mut B, choice: ChoiceId) {
-        if let Err(failure) = self.guarded(|| bench.check(choice)) {
-            return self.withdraw(choice, failure);
+        let start = Instant::now();
+        let checked = self.guarded(|| bench.check(choice));
+        let check_ms = start.elapsed().as_secs_f64() * 1e3;
+        if let Err(failure) = checked.and_then(|()| self.warm_up(bench, choice, check_ms)) {
+            self.withdraw(choice, failure);
         }
-        if self.policy.warmup_runs == 0 {
-            return;
+    }
+
+    fn warm_up<B: Bench + ?Sized>(
+        &mut self,
+        bench: &mut B,
+        choice: ChoiceId,
+        check_ms: f64,
+    ) -> Result<(), Failure> {
+        let Some(more) = self.policy.warmup_runs.checked_sub(1) else { return Ok(()) };
+        let first = Burst { samples: 1, runs: 1, cold: self.policy.cold };
+        let before = self.measuring;
+        let mut fastest = self.timed(bench, choice, first)?[0];
+        // A check that took no time ran nothing, so this run may have been slowed by a lazy start.
+        let is_slow = fastest.min(2.0 * check_ms) >= BUDGETS_OF_A_SINGLE_RUN * self.policy.budget_ms;
+        if is_slow {
+            let spent = (self.measuring - before).as_secs_f64() * 1e3;
+            self.race.record(choice.index(), fastest, spent.max(fastest));
+            return Ok(());
         }
-        let burst = Burst { samples: self.policy.warmup_runs, runs: 1, cold: false };
-        match self.timed(bench, choice, burst) {
-            Ok(times) => {
-                let fastest = times.into_iter().fold(f64::INFINITY, f64::min);
-                if !self.policy.cold {
-                    self.runs[choice.index()] = runs_a_sample(self.policy.min_sample_ms, fastest);
-                }
-                self.bursts[choice.index()] = within(self.policy.budget_ms, fastest, self.policy.burst);
-            }
-            Err(failure) => self.withdraw(choice, failure),
+        if more > 0 {
+            let burst = Burst { samples: more, runs: 1, cold: false };
+            fastest = self.timed(bench, choice, burst)?.into_iter().fold(fastest, f64::min);
         }
+        if !self.policy.cold {
+            self.runs[choice.index()] = runs_a_sample(self.policy.min_sample_ms, fastest);
+        }
+        self.bursts[choice.index()] = within(self.policy.budget_ms, fastest, self.policy.burst);
+        Ok(())
     }
 
     fn sample<B: Bench + ?Sized>(&mut self, bench: &mut B, choice: ChoiceId) {
@@ -222,6 +244,43 @@ fn runs_a_sample(min_sample_ms: f64, run_ms: f64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Kernels with made-up times, which counts their runs.
+    struct Clock {
+        ms: Vec<f64>,
+        runs: Vec<u32>,
+        checks_run: bool,
+    }
+
+    impl Bench for Clock {
+        fn check(&mut self, choice: ChoiceId) -> Result<(), Failure> {
+            if self.checks_run {
+                self.runs[choice.index()] += 1;
+                std::thread::sleep(Duration::from_secs_f64(self.ms[choice.index()] / 1e3));
+            }
+            Ok(())
+        }
+
+        fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Vec<f64>, Failure> {
+            self.runs[choice.index()] += burst.samples * burst.runs;
+            Ok(vec![self.ms[choice.index()]; burst.samples as usize])
+        }
+    }
+
+    #[test]
+    fn a_kernel_of_many_budgets_is_run_twice() {
+        let policy = TimingPolicy { warmup_runs: 3, budget_ms: 5.0, ..TimingPolicy::default() };
+        let mut clock = Clock { ms: vec![20.0, 0.01], runs: vec![0, 0], checks_run: true };
+        let measurement = measure_choices(&mut clock, 2, &policy);
+        assert_eq!(clock.runs[0], 2, "one run to check it, one that is its sample");
+        assert!(clock.runs[1] > 6, "{:?}", clock.runs);
+        assert_eq!(measurement.outcomes[0], Outcome::Measured { feedback: vec![20.0] });
+        assert_eq!(measurement.winner(), Some((ChoiceId(1), 0.01)));
+        // Where the check runs nothing, the first run may be a slow start and is no sample.
+        let mut clock = Clock { ms: vec![20.0, 0.01], runs: vec![0, 0], checks_run: false };
+        measure_choices(&mut clock, 2, &policy);
+        assert!(clock.runs[0] > 3, "{:?}", clock.runs);
+    }
 
     #[test]
     fn a_burst_ends_where_the_budget_does() {

@@ -1,0 +1,79 @@
+//! Choices that cannot run on an input, by the expressions of their optimization.
+
+use std::collections::BTreeMap;
+
+use ah_types::expr::{self, BoolExpr};
+use ah_types::{ChoiceId, Context, Optimization};
+
+use crate::failure::Failure;
+use crate::measure::{Bench, Burst};
+use crate::runner::{Runner, Subject};
+
+/// Checks that the expressions of an optimization's choices can be read.
+///
+/// # Errors
+/// The first mistake, with the choice and its expression.
+pub fn check_eligibility(optimization: &Optimization) -> Result<(), String> {
+    conditions(optimization).map(|_| ())
+}
+
+/// The condition of each choice that has one.
+fn conditions(optimization: &Optimization) -> Result<BTreeMap<String, Condition>, String> {
+    let schema = optimization.schema().map_err(|e| e.to_string())?;
+    let condition = |(choice, text): (String, String)| {
+        let parsed = expr::parse(&text).map_err(|e| e.to_string());
+        let holds = parsed.and_then(|e| e.resolve_bool(&schema).map_err(|e| e.to_string()));
+        let holds = holds.map_err(|e| format!("the choice {choice:?} is eligible where {text:?}: {e}"))?;
+        Ok((choice, Condition { text, holds }))
+    };
+    optimization.eligible().into_iter().map(condition).collect()
+}
+
+struct Condition {
+    text: String,
+    holds: BoolExpr,
+}
+
+/// Why each choice of a subject cannot run on this input; `None` where it can. An undefined condition
+/// counts as false.
+fn refusals(subject: &Subject, context: &Context) -> Result<Vec<Option<Failure>>, Failure> {
+    let conditions = conditions(&subject.optimization).map_err(Failure::Failed)?;
+    if conditions.is_empty() {
+        return Ok(vec![None; subject.choices.len()]);
+    }
+    let schema = subject.optimization.schema().map_err(Failure::failed)?;
+    let values = context.row(&schema).map_err(Failure::skipped)?;
+    let refusal = |choice: &String| {
+        let condition = conditions.get(choice).filter(|c| c.holds.eval(&values) != Some(true))?;
+        Some(Failure::skipped(format!("not eligible: {}", condition.text)))
+    };
+    Ok(subject.choices.iter().map(refusal).collect())
+}
+
+/// A runner with an input in hand, without the choices that are not eligible there.
+pub(crate) struct EligibleChoices<'a> {
+    runner: &'a mut dyn Runner,
+    refusals: Vec<Option<Failure>>,
+}
+
+impl<'a> EligibleChoices<'a> {
+    /// # Errors
+    /// An expression cannot be read, or the context lacks a feature.
+    pub(crate) fn new(runner: &'a mut dyn Runner, context: &Context) -> Result<Self, Failure> {
+        let refusals = refusals(runner.subject(), context)?;
+        Ok(Self { runner, refusals })
+    }
+}
+
+impl Bench for EligibleChoices<'_> {
+    fn check(&mut self, choice: ChoiceId) -> Result<(), Failure> {
+        match &self.refusals[choice.index()] {
+            Some(refusal) => Err(refusal.clone()),
+            None => self.runner.check(choice),
+        }
+    }
+
+    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Vec<f64>, Failure> {
+        self.runner.run(choice, burst)
+    }
+}

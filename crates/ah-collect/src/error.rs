@@ -15,6 +15,9 @@ pub enum CollectError {
     /// The model cannot be read.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// Another collector measures the same inputs into the same log.
+    #[error("{0}")]
+    Busy(String),
     /// The device or backend is missing or does not work.
     #[error("{0}")]
     Device(String),
@@ -38,6 +41,7 @@ impl ah_cli::FatalError for CollectError {
             Self::Log(e) => e.exit_code(),
             Self::Model(e) => e.exit_code(),
             Self::Optimization(e) => e.exit_code(),
+            Self::Busy(_) => exit::IO,
             Self::Device(_) => exit::DEVICE,
             Self::Usage(_) => exit::USAGE,
             Self::TooLittle(_) => exit::TOO_LITTLE,

@@ -133,6 +133,38 @@ fn two_processes_on_one_file_never_interleave_lines() {
 }
 
 #[test]
+fn a_second_collector_of_the_same_inputs_says_so_and_stops() {
+    for shard in ["1/1", "2/3"] {
+        let folder = Folder::new();
+        let mut first = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ah-collect"))
+            .args(["--backend", "fake", "--name", "fake", "--num-samples", "30", "--shard", shard, "-o"])
+            .arg(folder.log())
+            .env("AH_FAKE_PACE_US", "2000")
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let start = Instant::now();
+        while std::fs::read_to_string(folder.log()).map_or(0, |t| t.lines().count()) < 5 {
+            assert!(start.elapsed() < Duration::from_secs(60), "nothing is written");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let (code, message) = error(fake(&folder).args(["--num-samples", "30", "--shard", shard]));
+        assert_eq!(code, 4);
+        assert!(
+            message.contains("another collector measures part") && message.contains("--shard"),
+            "{message}"
+        );
+        let (code, _) = error(fake(&folder).args(["--num-samples", "30", "--shard", "1/1"]));
+        assert_eq!(code, 4, "the whole is measured beside none of its parts");
+        assert!(first.wait().unwrap().success());
+        assert_eq!(inputs(&folder).len(), 30, "every input once");
+        let left = std::fs::read_dir(folder.path("")).unwrap().count();
+        assert_eq!(left, 2, "the log and its outcomes");
+        succeed(fake(&folder).args(["--num-samples", "31", "--shard", shard]));
+    }
+}
+
+#[test]
 fn a_log_of_another_run_is_refused_with_both_values() {
     let folder = Folder::new();
     succeed(fake(&folder).args(["--num-samples", "3", "--seed", "1"]));
@@ -202,20 +234,4 @@ fn every_optimization_is_measured_on_the_processor() {
         assert_eq!((log.metadata.name.as_str(), log.inputs.len()), (name, 4));
         assert!(log.samples.iter().all(|s| s.feedback.is_finite() && s.feedback > 0.0), "{name}");
     }
-}
-
-#[test]
-fn the_example_of_an_own_runner_runs() {
-    let folder = Folder::new();
-    let mut example = assert_cmd::cargo::cargo_bin!("ah-collect").to_path_buf();
-    example.set_file_name("examples");
-    example.push("own_runner");
-    if !example.exists() {
-        eprintln!("skipped: the example is not built (cargo test builds it, cargo test --test does not)");
-        return;
-    }
-    succeed(assert_cmd::Command::new(example).arg(folder.path("sort.txt")).arg("0.5"));
-    let log = log::read(&[folder.path("sort.txt")]).unwrap();
-    assert_eq!(log.metadata.name, "sort");
-    assert!(log.choice_id("insertion").is_some());
 }

@@ -1,6 +1,7 @@
 //! Where measurements go: times into the log, skips and failures with their reasons into the file beside it.
 
 mod outcomes;
+mod run_lock;
 
 use std::collections::HashSet;
 
@@ -13,6 +14,7 @@ use crate::error::CollectError;
 use crate::measuring::MeasuredInput;
 use crate::options::Options;
 use outcomes::{OutcomeRecord, OutcomesFile};
+use run_lock::RunLock;
 
 /// Appends inputs to a log.
 pub(crate) struct Appender {
@@ -20,6 +22,7 @@ pub(crate) struct Appender {
     outcomes: OutcomesFile,
     choices: Vec<String>,
     policy: TimingPolicy,
+    _lock: RunLock,
     /// What an earlier run left.
     pub earlier: EarlierRun,
 }
@@ -47,10 +50,10 @@ impl Appender {
         let (path, policy) = (&options.output, options.policy);
         let schema = subject.optimization.schema()?;
         let (mut log, torn_line) = LogWriter::open(path, &metadata(options, subject, &schema), &schema)?;
-        let measured = log.inputs()?;
-        let (outcomes, skipped) = OutcomesFile::open(path)?;
-        let earlier = EarlierRun { measured, skipped, torn_line };
-        Ok(Self { log, outcomes, choices: subject.choices.clone(), policy, earlier })
+        let mut outcomes = OutcomesFile::open(path)?;
+        let lock = RunLock::take(path, options.shard, outcomes.file())?;
+        let earlier = EarlierRun { measured: log.inputs()?, skipped: outcomes.read()?, torn_line };
+        Ok(Self { log, outcomes, choices: subject.choices.clone(), policy, _lock: lock, earlier })
     }
 
     /// Appends what measuring an input gave, and returns it in a few words.

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
-use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use ah_types::Outcome;
@@ -36,26 +36,35 @@ pub(super) struct OutcomesFile {
 }
 
 impl OutcomesFile {
-    /// Opens or makes the file that belongs to `log`, and returns with it the inputs that were skipped as a
-    /// whole. Cuts off a torn last line.
+    /// Opens or makes the file that belongs to `log`.
     ///
     /// # Errors
     /// I/O errors name the file.
-    pub(super) fn open(log: &Path) -> Result<(Self, HashSet<String>), LogError> {
+    pub(super) fn open(log: &Path) -> Result<Self, LogError> {
         let path = beside(log);
-        let io = |action| {
-            let path = path.clone();
-            move |source| LogError::Io { path, action, source }
-        };
-        let mut file =
-            OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(io("open"))?;
+        let file = OpenOptions::new().read(true).append(true).create(true).open(&path);
+        let file = file.map_err(|source| LogError::Io { path: path.clone(), action: "open", source })?;
+        Ok(Self { path, file, skips: HashSet::new() })
+    }
+
+    /// The file itself, to be locked.
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Reads the inputs that were skipped as a whole. Cuts off a torn last line.
+    ///
+    /// # Errors
+    /// I/O errors name the file.
+    pub(super) fn read(&mut self) -> Result<HashSet<String>, LogError> {
+        let path = &self.path;
+        let io = |action| move |source| LogError::Io { path: path.clone(), action, source };
         let mut text = String::new();
-        file.seek(SeekFrom::Start(0)).and_then(|_| file.read_to_string(&mut text)).map_err(io("read"))?;
+        self.file.rewind().and_then(|()| self.file.read_to_string(&mut text)).map_err(io("read"))?;
         let whole = text.rfind('\n').map_or(0, |i| i + 1);
         if whole < text.len() {
-            file.set_len(whole as u64).map_err(io("mend"))?;
+            self.file.set_len(whole as u64).map_err(io("mend"))?;
         }
-        let mut skips = HashSet::new();
         let mut inputs = HashSet::new();
         // A line that is no record holds nothing that the log needs.
         let records =
@@ -63,11 +72,11 @@ impl OutcomesFile {
         for record in records {
             match (record.choice, record.outcome) {
                 (None, _) => _ = inputs.insert(record.input),
-                (choice, Outcome::Skipped { reason }) => _ = skips.insert((choice, reason)),
+                (choice, Outcome::Skipped { reason }) => _ = self.skips.insert((choice, reason)),
                 _ => {}
             }
         }
-        Ok((Self { path, file, skips }, inputs))
+        Ok(inputs)
     }
 
     /// Appends these records, as one write.

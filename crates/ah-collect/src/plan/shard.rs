@@ -1,5 +1,6 @@
 //! The part of a sequence that one of several machines measures.
 
+use std::fmt;
 use std::num::NonZeroU64;
 use std::str::FromStr;
 
@@ -11,6 +12,12 @@ pub struct Shard {
 }
 
 impl Shard {
+    /// True for the one part of an undivided sequence.
+    #[must_use]
+    pub fn is_whole(self) -> bool {
+        self.count == NonZeroU64::MIN
+    }
+
     /// Whether the input at this position of the sequence belongs to this part.
     #[must_use]
     pub fn contains(self, position: u64) -> bool {
@@ -22,6 +29,12 @@ impl Default for Shard {
     /// The whole sequence.
     fn default() -> Self {
         Self { index: 0, count: NonZeroU64::MIN }
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.index + 1, self.count)
     }
 }
 

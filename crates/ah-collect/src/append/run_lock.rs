@@ -1,0 +1,59 @@
+//! The lock that keeps two collectors from measuring the same inputs into one log.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+
+use ah_types::log::LogError;
+
+use crate::error::CollectError;
+use crate::plan::Shard;
+
+/// Held for the whole run; the system releases it also after a `kill -9`.
+///
+/// A run of the whole sequence locks the file of outcomes. The runs of its parts share that lock, and each
+/// locks a file of its part, which is removed at the end.
+#[derive(Debug)]
+pub(super) struct RunLock {
+    part: Option<(PathBuf, File)>,
+}
+
+impl RunLock {
+    /// Takes the lock of this part of the sequence; `outcomes` is the file beside `log`.
+    pub(super) fn take(log: &Path, shard: Shard, outcomes: &File) -> Result<Self, CollectError> {
+        if shard.is_whole() {
+            locked(log, shard, outcomes.try_lock())?;
+            return Ok(Self { part: None });
+        }
+        locked(log, shard, outcomes.try_lock_shared())?;
+        let mut path = OsString::from(log.as_os_str());
+        path.push(format!(".{}.lock", shard.to_string().replace('/', "-of-")));
+        let path = PathBuf::from(path);
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+        let file = file.map_err(|source| LogError::Io { path: path.clone(), action: "open", source })?;
+        locked(log, shard, file.try_lock())?;
+        Ok(Self { part: Some((path, file)) })
+    }
+}
+
+impl Drop for RunLock {
+    fn drop(&mut self) {
+        if let Some((path, _)) = &self.part {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+fn locked(log: &Path, shard: Shard, result: Result<(), TryLockError>) -> Result<(), CollectError> {
+    match result {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(CollectError::Busy(format!(
+            "{}: another collector measures part {shard} of this sequence; wait until it ends, share the work \
+             (--shard 1/2 here and --shard 2/2 there), or write to another file (-o)",
+            log.display()
+        ))),
+        Err(TryLockError::Error(source)) => {
+            Err(LogError::Io { path: log.to_owned(), action: "lock", source }.into())
+        }
+    }
+}

@@ -51,7 +51,11 @@ fn common_subject(runners: &[Box<dyn Runner>]) -> Result<Subject, CollectError> 
             "one log holds one kind of device, found {device} and {other}; write a log for each"
         )));
     }
-    Ok(first.subject().clone())
+    let subject = first.subject().clone();
+    let optimization = &subject.optimization;
+    ah_measure::check_eligibility(optimization)
+        .map_err(|e| CollectError::Usage(format!("{}: {e}", optimization.name)))?;
+    Ok(subject)
 }
 
 /// The inputs that this run measures. Tells the observer how many there are and what an earlier run left.

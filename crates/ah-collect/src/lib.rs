@@ -33,13 +33,18 @@ pub mod judge;
 mod measuring;
 mod observer;
 mod options;
+mod own;
 pub mod plan;
 mod summary;
 pub mod worker;
 
-pub use ah_measure;
+pub use ah_measure::{self, sampling};
 pub use collect::collect;
 pub use error::CollectError;
 pub use observer::Observer;
 pub use options::Options;
+#[cfg(unix)]
+pub use own::open_commands;
+pub use own::{Decision, FeatureValue, NamedDecision, decision};
+pub use rand;
 pub use summary::Summary;

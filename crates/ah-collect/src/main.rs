@@ -72,23 +72,39 @@ impl Flags {
         }
     }
 
-    /// The optimization `name`, or that of --name or --optimization.
-    fn chosen(&self, name: Option<&str>, backend: Backend) -> Result<Optimization, CollectError> {
-        let name = name.or(self.name.as_deref());
-        let Some(path) = &self.optimization else {
-            let usage =
-                || CollectError::Usage("give the optimization: --name NAME (--list shows all)".into());
-            return Ok(backend::optimization(name.ok_or_else(usage)?, backend)?);
-        };
+    /// The optimization of --optimization; a `name` from elsewhere must agree with it.
+    fn own(&self, name: Option<&str>) -> Result<Option<Optimization>, CollectError> {
+        let Some(path) = &self.optimization else { return Ok(None) };
         let optimization = Optimization::read(path)?;
-        match name {
+        match name.or(self.name.as_deref()) {
             Some(name) if name != optimization.name => Err(CollectError::Usage(format!(
                 "{} is the optimization {:?}, expected {name:?}",
                 path.display(),
                 optimization.name
             ))),
-            _ => Ok(optimization),
+            _ => Ok(Some(optimization)),
         }
+    }
+
+    /// The optimization `name`, or that of --name or --optimization.
+    fn chosen(&self, name: Option<&str>, backend: Backend) -> Result<Optimization, CollectError> {
+        if let Some(own) = self.own(name)? {
+            return Ok(own);
+        }
+        let name = name.or(self.name.as_deref()).ok_or_else(|| {
+            CollectError::Usage("give the optimization: --name NAME (--list shows all)".to_owned())
+        })?;
+        Ok(backend::optimization(name, backend)?)
+    }
+
+    /// The runner of --optimization, if its choices are commands.
+    fn commands(&self, name: Option<&str>) -> Result<Option<Box<dyn Runner>>, CollectError> {
+        #[cfg(unix)]
+        if let (Some(path), Some(_)) = (&self.optimization, self.own(name)?) {
+            return ah_collect::open_commands(path, self.run.hang_seconds);
+        }
+        let _ = name;
+        Ok(None)
     }
 
     fn worker(
@@ -112,6 +128,9 @@ impl Flags {
 
 impl RunnerSource for Flags {
     fn open(&self, name: Option<&str>, limits: Limits) -> Result<Vec<Box<dyn Runner>>, CollectError> {
+        if let Some(commands) = self.commands(name)? {
+            return Ok(vec![commands]);
+        }
         let backend = self.backend();
         let optimization = self.chosen(name, backend)?;
         let devices = match self.devices.as_slice() {
@@ -142,23 +161,31 @@ impl RunnerSource for Flags {
     }
 
     fn list(&self) -> Result<String, CollectError> {
+        if let Some(commands) = self.commands(None)? {
+            return Ok(cli::list_of(&commands.subject().optimization, Some(commands.subject())));
+        }
         let backend = self.backend();
-        let names: Vec<&str> = match (&self.name, backend) {
-            (Some(name), _) => vec![name],
-            (None, Backend::Fake) => vec!["fake"],
-            (None, _) => Optimization::built_in_names().collect(),
-        };
-        let list = |name: &str| {
-            let optimization = backend::optimization(name, backend)?;
-            match backend::open(optimization.clone(), backend, self.device, false) {
-                Ok(runner) => Ok(cli::list_of(&optimization, Some(runner.subject()))),
-                Err(CollectError::Usage(_)) => Ok(format!(
-                    "{}\n  not measured with --backend {backend}",
-                    cli::list_of(&optimization, None)
-                )),
-                Err(e) => Err(e),
+        let optimizations = match (&self.name, backend) {
+            _ if self.optimization.is_some() => vec![self.chosen(None, backend)?],
+            (Some(name), _) => vec![backend::optimization(name, backend)?],
+            (None, Backend::Fake) => vec![backend::optimization("fake", backend)?],
+            (None, _) => {
+                let all = Optimization::built_in_names().map(|name| backend::optimization(name, backend));
+                all.collect::<Result<_, _>>()?
             }
         };
-        Ok(names.into_iter().map(list).collect::<Result<Vec<_>, CollectError>>()?.join("\n"))
+        let list = |optimization: Optimization| match backend::open(
+            optimization.clone(),
+            backend,
+            self.device,
+            false,
+        ) {
+            Ok(runner) => Ok(cli::list_of(&optimization, Some(runner.subject()))),
+            Err(CollectError::Usage(_)) => {
+                Ok(format!("{}\n  not measured with --backend {backend}", cli::list_of(&optimization, None)))
+            }
+            Err(e) => Err(e),
+        };
+        Ok(optimizations.into_iter().map(list).collect::<Result<Vec<_>, CollectError>>()?.join("\n"))
     }
 }

@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(measurement.winner(), Some((ChoiceId(1), 0.01)));
         // Where the check runs nothing, the first run may be a slow start and is no sample.
         let mut clock = Clock { ms: vec![20.0, 0.01], runs: vec![0, 0], checks_run: false };
-        measure_choices(&mut clock, 2, &policy);
+        let _ = measure_choices(&mut clock, 2, &policy);
         assert!(clock.runs[0] > 3, "{:?}", clock.runs);
     }
 

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::derived::Derived;
@@ -41,6 +42,9 @@ pub struct Optimization {
     /// How `ah-train` learns it unless flags say otherwise.
     #[serde(default)]
     pub training: TrainingPolicy,
+    /// The choices as command lines; `ah-collect` alone reads this table.
+    #[serde(default, skip_serializing)]
+    pub commands: IgnoredAny,
 }
 
 /// What an optimization knows of one of its choices.
@@ -225,15 +229,22 @@ impl Optimization {
     /// An optimization that is only known from a log: its features, no derived ones, no precondition.
     #[must_use]
     pub fn from_log(metadata: &Metadata, schema: &Schema) -> Self {
+        Self { features: schema.features().to_vec(), ..Self::new(&metadata.name) }
+    }
+
+    /// An optimization of this name, without features, fallback or rules.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
         Self {
-            name: metadata.name.clone(),
+            name: name.to_owned(),
             description: String::new(),
             fallback: Vec::new(),
-            features: schema.features().to_vec(),
+            features: Vec::new(),
             derived: Vec::new(),
             preconditions: Vec::new(),
             choices: Vec::new(),
             training: TrainingPolicy::default(),
+            commands: IgnoredAny,
         }
     }
 

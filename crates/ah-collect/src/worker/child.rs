@@ -1,7 +1,8 @@
 //! The child: answers requests until its standard input ends.
 
 use std::io::{self, BufRead as _, Write as _};
-use std::sync::mpsc;
+use std::panic::{self, AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use ah_types::{ChoiceId, Context};
 
@@ -13,10 +14,11 @@ use ah_measure::{Failure, Runner};
 /// # Errors
 /// The parent is gone.
 pub fn serve<E: ToString>(runner: Result<Box<dyn Runner>, E>) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    let mut say = |answer: &Answer| {
+    // Kernels may print, so the stream is locked for one answer only, which starts on a line of its own.
+    let say = |answer: &Answer| {
         let line = serde_json::to_string(answer)?;
-        writeln!(out, "{line}")?;
+        let mut out = io::stdout().lock();
+        write!(out, "\n{line}\n")?;
         out.flush()
     };
     let mut runner = match runner {
@@ -28,11 +30,32 @@ pub fn serve<E: ToString>(runner: Result<Box<dyn Runner>, E>) -> io::Result<()> 
         choices: runner.subject().choices.clone(),
         timing: runner.subject().timing,
     })?;
+    let panics = PanicMessage::keep();
     for line in requests() {
         let request = serde_json::from_str(&line)?;
-        say(&answer(runner.as_mut(), request))?;
+        let answer = catch_unwind(AssertUnwindSafe(|| answer(runner.as_mut(), request)));
+        // Nobody knows in which state a panic left the runner, so the parent starts another process.
+        say(&answer.unwrap_or_else(|_| Answer::DeviceLost { reason: panics.take() }))?;
     }
     Ok(())
+}
+
+/// The message of the last panic, which is kept for the parent instead of printed.
+struct PanicMessage(Arc<Mutex<String>>);
+
+impl PanicMessage {
+    fn keep() -> Self {
+        let message = Arc::new(Mutex::new(String::new()));
+        let hook = Arc::clone(&message);
+        panic::set_hook(Box::new(move |info| {
+            *hook.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string().replace('\n', " ");
+        }));
+        Self(message)
+    }
+
+    fn take(&self) -> String {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// Reads the lines of standard input on a thread of its own: when the parent is gone, this process ends at

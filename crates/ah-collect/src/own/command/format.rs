@@ -1,0 +1,224 @@
+//! The table `[commands]` of an optimization's TOML file.
+
+use std::collections::BTreeMap;
+
+use ah_measure::sampling::{self, Rng};
+use ah_types::{Optimization, Value, feature::FeatureKind};
+use serde::Deserialize;
+
+use super::template::{CommandTemplate, CommandText, Piece, fill, pieces};
+
+/// The file, of which the rest is the optimization.
+#[derive(Debug, Deserialize)]
+pub(super) struct CommandsFile {
+    #[serde(default)]
+    pub commands: Option<CommandsTable>,
+}
+
+/// The table as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CommandsTable {
+    /// Once for each input, before all else.
+    setup: Option<CommandText>,
+    /// Before each run, outside the time.
+    prepare: Option<CommandText>,
+    /// After the first run of each choice; fails for a wrong result.
+    check: Option<CommandText>,
+    /// Once for each input, at its end.
+    cleanup: Option<CommandText>,
+    /// The timed commands by the names of their choices; both may hold `{parameters}`.
+    choices: BTreeMap<String, CommandText>,
+    /// The values of each parameter. A choice that uses some stands for all their combinations.
+    #[serde(default)]
+    parameters: BTreeMap<String, Vec<ScalarText>>,
+    /// How the features are drawn. Without it, `--inputs` gives them.
+    #[serde(default)]
+    inputs: BTreeMap<String, Draw>,
+    /// The clock.
+    #[serde(default)]
+    time: Clock,
+    /// Whether commands are scripts for `sh`.
+    #[serde(default)]
+    shell: bool,
+}
+
+/// Where the time of a run comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Clock {
+    /// From the command's start to its end.
+    #[default]
+    Wall,
+    /// The command prints seconds on its last line.
+    PrintedSeconds,
+    /// The command prints milliseconds on its last line.
+    PrintedMilliseconds,
+    /// The command prints microseconds on its last line.
+    PrintedMicroseconds,
+}
+
+/// A value in TOML.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub(super) enum ScalarText {
+    Integer(i64),
+    Float(f64),
+    Bool(bool),
+    Text(String),
+}
+
+impl ScalarText {
+    fn value(&self) -> Value {
+        match self {
+            Self::Integer(x) => Value::from(*x),
+            Self::Float(x) => Value::from(*x),
+            Self::Bool(b) => Value::from(*b),
+            Self::Text(text) => Value::from(text.as_str()),
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Integer(x) => x.to_string(),
+            Self::Float(x) => x.to_string(),
+            Self::Bool(b) => b.to_string(),
+            Self::Text(text) => text.clone(),
+        }
+    }
+}
+
+/// How a feature is drawn.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Draw {
+    /// One of these, each as likely as any other.
+    OneOf(Vec<ScalarText>),
+    /// A whole number, each octave as likely as any other.
+    Range { from: u64, to: u64 },
+}
+
+impl Draw {
+    pub(super) fn draw(&self, rng: &mut Rng) -> Value {
+        match self {
+            Self::OneOf(values) => sampling::pick(rng, values).value(),
+            Self::Range { from, to } => Value::from(sampling::log_uniform(rng, *from, *to)),
+        }
+    }
+}
+
+/// The table, checked: one command for each choice.
+#[derive(Debug)]
+pub(super) struct Commands {
+    pub setup: Option<CommandTemplate>,
+    pub prepare: Option<CommandTemplate>,
+    pub check: Option<CommandTemplate>,
+    pub cleanup: Option<CommandTemplate>,
+    pub choices: Vec<CommandChoice>,
+    /// In the order of the features; `None` for a feature that is not drawn.
+    pub inputs: Vec<Option<Draw>>,
+    pub clock: Clock,
+}
+
+/// A choice of the table for one combination of its parameters.
+#[derive(Debug)]
+pub(super) struct CommandChoice {
+    pub name: String,
+    pub command: CommandTemplate,
+    pub parameters: BTreeMap<String, String>,
+}
+
+impl CommandsTable {
+    /// Checks the table against its optimization.
+    ///
+    /// # Errors
+    /// The mistake in words.
+    pub(super) fn check(self, optimization: &Optimization) -> Result<Commands, String> {
+        let template = |role: &str, text: &Option<CommandText>| match text {
+            Some(text) => {
+                CommandTemplate::new(text, self.shell).map(Some).map_err(|e| format!("commands.{role}: {e}"))
+            }
+            None => Ok(None),
+        };
+        for name in self.parameters.keys() {
+            if name == "folder" || optimization.features.iter().any(|f| f.name == *name) {
+                return Err(format!("commands.parameters: {name:?} is a feature or {{folder}}; rename it"));
+            }
+        }
+        if let Some(name) = self.inputs.keys().find(|n| !optimization.features.iter().any(|f| f.name == **n))
+        {
+            return Err(format!("commands.inputs: {name:?} is no feature; add a [[feature]] of this name"));
+        }
+        let draws = optimization.features.iter().map(|feature| {
+            let Some(draw) = self.inputs.get(&feature.name) else { return Ok(None) };
+            let problem = match draw {
+                Draw::OneOf(values) if values.is_empty() => Some("no value to choose from".to_owned()),
+                Draw::OneOf(values) => values
+                    .iter()
+                    .find(|v| v.value().kind() != feature.kind)
+                    .map(|v| format!("the feature is {}, found {v:?}", feature.kind)),
+                Draw::Range { .. } if feature.kind == FeatureKind::Categorical => {
+                    Some("a categorical feature has no range; list its values".to_owned())
+                }
+                Draw::Range { from, to } if *from == 0 || from > to => {
+                    Some(format!("expected 1 <= from <= to, found {from} and {to}"))
+                }
+                Draw::Range { .. } => None,
+            };
+            match problem {
+                Some(problem) => Err(format!("commands.inputs.{}: {problem}", feature.name)),
+                None => Ok(Some(draw.clone())),
+            }
+        });
+        Ok(Commands {
+            setup: template("setup", &self.setup)?,
+            prepare: template("prepare", &self.prepare)?,
+            check: template("check", &self.check)?,
+            cleanup: template("cleanup", &self.cleanup)?,
+            choices: self.choices()?,
+            inputs: draws.collect::<Result<_, _>>()?,
+            clock: self.time,
+        })
+    }
+
+    /// Every choice for every combination of the parameters that its command uses.
+    fn choices(&self) -> Result<Vec<CommandChoice>, String> {
+        let mut choices: Vec<CommandChoice> = Vec::new();
+        for (name, text) in &self.choices {
+            let wrong = |e: String| format!("commands.choices.{name:?}: {e}");
+            let command = CommandTemplate::new(text, self.shell).map_err(wrong)?;
+            let name_pieces = pieces(name).map_err(wrong)?;
+            let in_name = |parameter: &str| name_pieces.contains(&Piece::Name(parameter.to_owned()));
+            let used = || command.names().chain(name_pieces.iter().filter_map(Piece::name));
+            let mut combinations = vec![BTreeMap::new()];
+            for (parameter, values) in self.parameters.iter().filter(|(p, _)| used().any(|n| n == *p)) {
+                if values.len() > 1 && !in_name(parameter) {
+                    return Err(wrong(format!(
+                        "the command uses {{{parameter}}}, so the name must too: each value is a choice"
+                    )));
+                }
+                combinations = combinations
+                    .iter()
+                    .flat_map(|combination: &BTreeMap<String, String>| {
+                        values.iter().map(|value| {
+                            let mut combination = combination.clone();
+                            combination.insert(parameter.clone(), value.text());
+                            combination
+                        })
+                    })
+                    .collect();
+            }
+            for parameters in combinations {
+                let name = fill(&name_pieces, &|p| parameters.get(p).cloned()).map_err(wrong)?;
+                if choices.iter().any(|c| c.name == name) {
+                    return Err(wrong(format!("the choice {name:?} is there twice")));
+                }
+                choices.push(CommandChoice { name, command: command.clone(), parameters });
+            }
+        }
+        if choices.len() < 2 {
+            return Err(format!("commands.choices: {} choices, at least two are needed", choices.len()));
+        }
+        Ok(choices)
+    }
+}

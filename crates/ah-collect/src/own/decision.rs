@@ -1,0 +1,208 @@
+//! The description of a decision between functions.
+
+use std::sync::Arc;
+
+use ah_measure::sampling::Rng;
+use ah_measure::{Runner, Subject, this_cpu};
+use ah_types::optimization::ChoiceRule;
+use ah_types::timing::TimingPolicy;
+use ah_types::{Context, Optimization};
+
+use super::feature_value::FeatureValue;
+use super::functions::{Check, FunctionRunner, Functions};
+use crate::error::CollectError;
+
+/// Begins the description of a decision between functions of your own.
+///
+/// The first choice is the fallback: what the program does today. Each choice gets a fresh copy of the
+/// input, which it may change; copying does not count. A choice leaves its result in the input, where the
+/// check finds it.
+///
+/// ```no_run
+/// fn main() -> std::process::ExitCode {
+///     use ah_collect::rand::Rng;
+///     ah_collect::decision("sort")
+///         .input(|rng| -> Vec<u64> { (0..rng.random_range(4..4096)).map(|_| rng.random()).collect() })
+///         .feature("length", |numbers| numbers.len())
+///         .choice("stable", |numbers| numbers.sort())
+///         .choice("unstable", |numbers| numbers.sort_unstable())
+///         .check(|numbers| numbers.is_sorted())
+///         .main()
+/// }
+/// ```
+pub fn decision(name: impl Into<String>) -> NamedDecision {
+    NamedDecision { name: name.into() }
+}
+
+/// A decision of which only the name is known; see [`decision`].
+#[derive(Clone, Debug)]
+pub struct NamedDecision {
+    name: String,
+}
+
+impl NamedDecision {
+    /// Draws an input. All randomness comes from the generator, so that the same seed gives the same inputs.
+    ///
+    /// Large data that no choice changes belong into an [`Arc`]: each choice gets a clone of the input.
+    pub fn input<T: Clone + Send + 'static>(
+        self,
+        draw: impl Fn(&mut Rng) -> T + Send + Sync + 'static,
+    ) -> Decision<T> {
+        Decision {
+            subject: Subject {
+                optimization: Optimization::new(&self.name),
+                device: this_cpu(),
+                choices: Vec::new(),
+                timing: TimingPolicy::default(),
+            },
+            functions: Functions {
+                draw: Box::new(draw),
+                draw_like: None,
+                features: Vec::new(),
+                choices: Vec::new(),
+                check: Check::None,
+            },
+            mistakes: Vec::new(),
+        }
+    }
+}
+
+/// A decision between functions that change an input of type `T`; see [`decision`].
+pub struct Decision<T> {
+    pub(super) subject: Subject,
+    functions: Functions<T>,
+    /// Mistakes in the description, reported when it is complete.
+    mistakes: Vec<String>,
+}
+
+impl<T: Clone + Send + 'static> Decision<T> {
+    /// One or two sentences for `--list` and `--help`.
+    #[must_use]
+    pub fn description(mut self, text: impl Into<String>) -> Self {
+        self.subject.optimization.description = text.into();
+        self
+    }
+
+    /// Makes an input with the features of a context from the user, for `--inputs`; `None` where there is
+    /// no such input.
+    #[must_use]
+    pub fn input_like(
+        mut self,
+        draw_like: impl Fn(&Context, &mut Rng) -> Option<T> + Send + Sync + 'static,
+    ) -> Self {
+        self.functions.draw_like = Some(Box::new(draw_like));
+        self
+    }
+
+    /// Adds a feature, computed from the input: a number, a truth value or a category's name.
+    #[must_use]
+    pub fn feature<V: FeatureValue>(
+        mut self,
+        name: &str,
+        value: impl Fn(&T) -> V + Send + Sync + 'static,
+    ) -> Self {
+        self.subject.optimization.features.push(V::feature(name));
+        self.functions.features.push(Box::new(move |input| value(input).into()));
+        self
+    }
+
+    /// Adds a choice. Its result stays in the input; a returned value is dropped within the time.
+    #[must_use]
+    pub fn choice<R>(mut self, name: &str, run: impl Fn(&mut T) -> R + Send + Sync + 'static) -> Self {
+        self.subject.choices.push(name.to_owned());
+        self.functions.choices.push(Box::new(move |input| _ = std::hint::black_box(run(input))));
+        self
+    }
+
+    /// Offers the choice before only where this expression over the features holds, for example
+    /// `length <= 2048`. The log keeps it, and generated code obeys it.
+    #[must_use]
+    pub fn eligible(mut self, expression: &str) -> Self {
+        match self.subject.choices.last() {
+            Some(name) => self
+                .subject
+                .optimization
+                .choices
+                .push(ChoiceRule { name: name.clone(), eligible: Some(expression.to_owned()) }),
+            None => self.mistakes.push(format!("eligible({expression:?}) comes before the first choice")),
+        }
+        self
+    }
+
+    /// Names the fallback, if it is not the first choice.
+    #[must_use]
+    pub fn fallback(mut self, choice: &str) -> Self {
+        self.subject.optimization.fallback = vec![choice.to_owned()];
+        self
+    }
+
+    /// Checks the result that a choice left in the input. A wrong result is a failure and is never timed.
+    #[must_use]
+    pub fn check(mut self, is_right: impl Fn(&T) -> bool + Send + Sync + 'static) -> Self {
+        self.functions.check = Check::Predicate(Box::new(is_right));
+        self
+    }
+
+    /// Checks that every choice leaves the same input behind as the first choice.
+    #[must_use]
+    pub fn check_agreement(mut self) -> Self
+    where
+        T: PartialEq,
+    {
+        self.functions.check = Check::Agreement(|a, b| a == b);
+        self
+    }
+
+    /// Times the choices by another policy than the default one.
+    #[must_use]
+    pub fn timing(mut self, policy: TimingPolicy) -> Self {
+        self.subject.timing = policy;
+        self
+    }
+
+    /// A runner for [`collect`](crate::collect()), in this process.
+    ///
+    /// # Errors
+    /// [`CollectError::Usage`] where the description is incomplete or contradicts itself.
+    pub fn runner(self) -> Result<Box<dyn Runner>, CollectError> {
+        let (subject, functions) = self.validate()?;
+        Ok(Box::new(FunctionRunner::new(subject, functions)))
+    }
+
+    /// The parts of a runner.
+    pub(super) fn validate(mut self) -> Result<(Subject, Arc<Functions<T>>), CollectError> {
+        let Subject { optimization, choices, timing, .. } = &mut self.subject;
+        if optimization.fallback.is_empty() {
+            optimization.fallback = choices.first().cloned().into_iter().collect();
+        }
+        let mut mistakes = self.mistakes;
+        if optimization.features.is_empty() {
+            mistakes.push("it has no feature".to_owned());
+        }
+        if choices.len() < 2 {
+            mistakes.push(format!("it has {} choices, at least two are needed", choices.len()));
+        }
+        for (i, choice) in choices.iter().enumerate() {
+            if choices[..i].contains(choice) {
+                mistakes.push(format!("the choice {choice:?} is given twice"));
+            }
+        }
+        if optimization.fallback_among(choices).is_none() {
+            mistakes.push(format!("the fallback {:?} is none of the choices", optimization.fallback[0]));
+        }
+        if matches!(self.functions.check, Check::Agreement(_))
+            && choices.first().is_some_and(|first| optimization.eligible().contains_key(first))
+        {
+            mistakes.push(
+                "the first choice is the reference of check_agreement, so it must always run".to_owned(),
+            );
+        }
+        if timing.cold {
+            mistakes.push("functions are timed with warm caches; its timing policy is cold".to_owned());
+        }
+        if let Some(mistake) = mistakes.first() {
+            return Err(CollectError::Usage(format!("the decision {:?}: {mistake}", optimization.name)));
+        }
+        Ok((self.subject, Arc::new(self.functions)))
+    }
+}

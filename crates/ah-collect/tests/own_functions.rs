@@ -1,0 +1,115 @@
+//! Collecting programs of a user's own functions: `examples/sort.rs` and `examples/unruly_functions.rs`.
+
+mod common;
+
+use std::path::PathBuf;
+
+use ah_types::{Log, log};
+use assert_cmd::Command;
+use common::{Folder, error, inputs, succeed};
+
+/// The program of an example; `None`, and a line that says so, where it is not built.
+fn example(folder: &Folder, name: &str) -> Option<Command> {
+    let mut path: PathBuf = assert_cmd::cargo::cargo_bin!("ah-collect").to_path_buf();
+    path.set_file_name("examples");
+    path.push(name);
+    if !path.exists() {
+        eprintln!(
+            "skipped: the example {name} is not built (cargo test builds it, cargo test --test does not)"
+        );
+        return None;
+    }
+    let mut command = Command::new(path);
+    command.current_dir(folder.path(""));
+    Some(command)
+}
+
+/// The feedback of a choice on the input of this size.
+fn feedback(log: &Log, size: f64, choice: &str) -> Vec<f64> {
+    let input = (0..log.inputs.len()).find(|i| log.context(*i).number("size") == Some(size)).unwrap();
+    let of_choice = |s: &&log::Sample| s.input as usize == input && log.choice_name(s.choice) == choice;
+    log.samples.iter().filter(of_choice).map(|s| s.feedback).collect()
+}
+
+#[test]
+fn the_sort_example_collects_resumes_and_describes() {
+    let folder = Folder::new();
+    let Some(mut sort) = example(&folder, "sort") else { return };
+    succeed(sort.args(["--num-samples", "5", "--num-reps", "2"]));
+    let before = inputs(&folder);
+    let log = log::read(&[folder.log()]).unwrap();
+    assert_eq!(log.metadata.name, "sort");
+    assert_eq!(log.metadata.numerical_features, ["length", "ascending"]);
+    assert!(log.samples.iter().all(|s| s.feedback.is_finite()), "no choice fails");
+
+    let stderr = succeed(example(&folder, "sort").unwrap().args(["--num-samples", "8", "--num-reps", "2"]));
+    assert!(stderr.contains("holds 5 inputs already"), "{stderr}");
+    assert_eq!(inputs(&folder).len(), 8);
+    assert_eq!(inputs(&folder)[..5], before);
+
+    let described = example(&folder, "sort").unwrap().args(["--describe", "train.txt"]).output().unwrap();
+    let described = String::from_utf8(described.stdout).unwrap();
+    assert!(described.starts_with("sort: 8 inputs"), "{described}");
+    assert!(described.contains("always the fallback std_unstable"), "{described}");
+    let list = example(&folder, "sort").unwrap().arg("--list").output().unwrap();
+    assert!(String::from_utf8(list.stdout).unwrap().contains("features: length, ascending"));
+}
+
+#[test]
+fn a_bad_choice_costs_its_time_and_nothing_else() {
+    let folder = Folder::new();
+    let Some(mut unruly) = example(&folder, "unruly_functions") else { return };
+    std::fs::write(folder.path("inputs.csv"), "size,even\n10,True\n11,False\n500,True\n").unwrap();
+    let stderr = succeed(unruly.args(["--hang-seconds", "1", "--inputs", "inputs.csv"]));
+    let log = log::read(&[folder.log()]).unwrap();
+    assert_eq!(log.inputs.len(), 3);
+    for size in [10.0, 11.0, 500.0] {
+        for good in ["steady", "printing"] {
+            let times = feedback(&log, size, good);
+            assert!(
+                !times.is_empty() && times.iter().all(|ms| ms.is_finite()),
+                "{good} on {size}: {times:?}"
+            );
+        }
+        assert_eq!(feedback(&log, size, "wrong"), [f64::INFINITY]);
+        for bad in ["panicking", "exiting", "endless"] {
+            let failed = feedback(&log, size, bad) == [f64::INFINITY];
+            assert_eq!(failed, size % 2.0 == 1.0, "{bad} on {size}");
+        }
+        assert_eq!(feedback(&log, size, "for_small_sizes").is_empty(), size >= 100.0);
+    }
+    for reason in [
+        "wrong result: it differs from that of steady",
+        "index out of bounds: the len is 1 but the index is 1",
+        "crashed: the worker process ended with exit status: 7",
+        "hung: no answer within 1 s",
+        "not eligible: size < 100",
+    ] {
+        assert!(stderr.contains(reason), "{reason} in {stderr}");
+    }
+    assert!(!stderr.contains("RUST_BACKTRACE"), "a panic is a reason, not a message: {stderr}");
+}
+
+#[test]
+fn inputs_are_drawn_from_the_seed_in_every_process() {
+    let folders = [Folder::new(), Folder::new()];
+    for folder in &folders {
+        let Some(mut sort) = example(folder, "sort") else { return };
+        succeed(sort.args(["--num-samples", "4", "--num-reps", "1", "--seed", "3"]));
+    }
+    assert_eq!(inputs(&folders[0]), inputs(&folders[1]));
+}
+
+#[test]
+fn contexts_that_no_input_has_are_refused_or_skipped() {
+    let folder = Folder::new();
+    let Some(mut sort) = example(&folder, "sort") else { return };
+    std::fs::write(folder.path("inputs.csv"), "length,ascending\n10,0.5\n").unwrap();
+    let (code, message) = error(sort.args(["--inputs", "inputs.csv"]));
+    assert_eq!(code, 3);
+    assert!(message.contains("inputs.csv:2") && message.contains("input_like"), "{message}");
+    // An input of size 10 is even, so no input has these features.
+    std::fs::write(folder.path("inputs.csv"), "size,even\n10,False\n").unwrap();
+    let stderr = succeed(example(&folder, "unruly_functions").unwrap().args(["--inputs", "inputs.csv"]));
+    assert!(stderr.contains("input_like made an input with the features size=10 even=True"), "{stderr}");
+}

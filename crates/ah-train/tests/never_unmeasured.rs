@@ -45,7 +45,11 @@ fn learn(change: impl FnOnce(&mut Params)) -> Model {
     params.optimization = Some(toml);
     params.max_risk = None;
     change(&mut params);
-    train(&params.check().unwrap()).unwrap().model
+    let trained = train(&params.check().unwrap()).unwrap();
+    let judged = &trained.held_out.comparison.model;
+    assert_eq!(judged.plain_untimed, 0, "every plain choice has a time on the held-out inputs");
+    assert!(judged.plain_slowdown < 1.3, "not told what is offered, it loses {}", judged.plain_slowdown);
+    trained.model
 }
 
 fn holds(model: &Model) {

@@ -3,7 +3,7 @@
 use ah_types::ChoiceId;
 use serde::Serialize;
 
-use super::decisions::JudgedInput;
+use super::decisions::{JudgedInput, PlainPick};
 use super::metrics::Metrics;
 use crate::data::Table;
 
@@ -41,8 +41,12 @@ impl Comparison {
         max_slowdown: f64,
     ) -> Self {
         let always = |choice: ChoiceId| {
-            let take =
-                |j: &JudgedInput| JudgedInput { input: j.input, ranking: vec![choice], outside: false };
+            let take = |j: &JudgedInput| JudgedInput {
+                input: j.input,
+                ranking: vec![choice],
+                plain: PlainPick::Timed(choice),
+                outside: false,
+            };
             let judged: Vec<JudgedInput> = judged.iter().map(take).collect();
             Baseline {
                 choice: table.choices[choice.index()].clone(),

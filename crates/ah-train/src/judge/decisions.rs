@@ -12,8 +12,21 @@ pub struct JudgedInput {
     /// The offered and allowed choices of the ranking, best first, as ids of the table; empty where
     /// the model declines.
     pub ranking: Vec<ChoiceId>,
+    /// What the model takes where it is not told what is offered.
+    pub plain: PlainPick,
     /// True where a feature is outside the range of its leaf's training inputs.
     pub outside: bool,
+}
+
+/// The choice of a program that does not say what it offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlainPick {
+    /// The model declines.
+    Declined,
+    /// A choice that was measured on the input.
+    Timed(ChoiceId),
+    /// A choice without a time on the input: it may be slower by any factor.
+    Untimed,
 }
 
 /// The decisions of `model` on these inputs of `table`. `slots` are the table's slots of the model's
@@ -38,7 +51,11 @@ pub fn decide(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usiz
             let rest = all.iter().skip_while(|place| place.choice != first.choice);
             ranking.extend(rest.filter(|place| place.allowed).filter_map(|place| offered(place.choice)));
         }
-        JudgedInput { input, ranking, outside: model.is_outside(&values) }
+        let plain = match model.choose(&values) {
+            Decision::Choice(ranked) => offered(ranked.choice).map_or(PlainPick::Untimed, PlainPick::Timed),
+            Decision::Unsure(_) => PlainPick::Declined,
+        };
+        JudgedInput { input, ranking, plain, outside: model.is_outside(&values) }
     };
     inputs.iter().map(judge).collect()
 }

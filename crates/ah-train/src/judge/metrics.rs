@@ -4,7 +4,7 @@
 use ah_types::ChoiceId;
 use serde::Serialize;
 
-use super::decisions::JudgedInput;
+use super::decisions::{JudgedInput, PlainPick};
 use crate::data::Table;
 
 /// What decisions on some inputs cost, against taking each input's winner.
@@ -28,6 +28,10 @@ pub struct Metrics {
     pub top3: f64,
     /// Geometric-mean slowdown where the best of the first 10 offered choices is taken.
     pub top10: f64,
+    /// Geometric mean of time ÷ winner's time where the model is not told what is offered.
+    pub plain_slowdown: f64,
+    /// The number of inputs where its choice then has no time. They are priced as the fallback.
+    pub plain_untimed: usize,
     /// The share of inputs with a feature outside the range of their leaf's training inputs.
     pub outside: f64,
 }
@@ -45,7 +49,8 @@ impl Metrics {
         let mut mean = 0.0;
         let (mut decided, mut over_limit, mut over_fallback) = (0.0, 0.0, 0.0);
         let (mut top3, mut top10, mut beyond) = (0.0, 0.0, 0.0);
-        for &JudgedInput { input, ref ranking, outside } in judged {
+        let (mut plain_mean, mut plain_untimed) = (0.0, 0);
+        for &JudgedInput { input, ref ranking, plain, outside } in judged {
             let weight = table.inputs[input as usize].weight;
             let fallback_price = table.fallback_price(input, fallback);
             let price =
@@ -61,6 +66,12 @@ impl Metrics {
             top3 += weight * best_of(3);
             top10 += weight * best_of(10);
             beyond += if_true(outside);
+            plain_untimed += usize::from(plain == PlainPick::Untimed);
+            plain_mean += weight
+                * match plain {
+                    PlainPick::Timed(choice) => price(&choice),
+                    PlainPick::Declined | PlainPick::Untimed => fallback_price,
+                };
             mean += weight * slowdown;
             slowdowns.push(slowdown);
         }
@@ -77,6 +88,8 @@ impl Metrics {
             over_limit: over_limit / n,
             top3: (top3 / n).exp(),
             top10: (top10 / n).exp(),
+            plain_slowdown: (plain_mean / n).exp(),
+            plain_untimed,
             outside: beyond / n,
         }
     }

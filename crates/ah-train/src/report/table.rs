@@ -33,6 +33,7 @@ pub fn trained(trained: &TrainedModel) -> String {
         comparison.model.inputs,
         trained.model.trees.iter().map(|t| t.leaves().count()).sum::<usize>(),
     );
+    text += &plain(&comparison.model);
     if let Some(p) = &trained.portfolio {
         let search = if p.exact {
             "no other set loses less"
@@ -58,7 +59,19 @@ pub fn evaluated(name: &str, comparison: &Comparison) -> String {
     let mut table = table(&["on this log", "inputs"], comparison.max_slowdown);
     row(&mut table, name.to_owned(), inputs(), &comparison.model);
     baselines(&mut table, comparison, inputs);
-    format!("{table}\n{}", outside(&comparison.model, "these"))
+    format!("{table}\n{}{}", plain(&comparison.model), outside(&comparison.model, "these"))
+}
+
+/// How the heuristic does where it is not told what is offered, if that differs.
+fn plain(metrics: &Metrics) -> String {
+    let differs = (metrics.plain_slowdown - metrics.slowdown).abs() >= 5e-5;
+    if !differs && metrics.plain_untimed == 0 {
+        return String::new();
+    }
+    format!(
+        "Not told what is offered, it loses {:.4}; its choice has no time on {} of {} inputs (priced as the fallback).\n",
+        metrics.plain_slowdown, metrics.plain_untimed, metrics.inputs
+    )
 }
 
 fn table(first: &[&str], max_slowdown: f64) -> Table {

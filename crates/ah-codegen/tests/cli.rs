@@ -120,7 +120,9 @@ fn bad_input_gets_one_sentence() {
     good.write(&at.join("model.json")).unwrap();
     fs::write(at.join("empty.json"), "").unwrap();
     fs::write(at.join("garbage.json"), [0xff, 0xfe, 0]).unwrap();
-    fs::write(at.join("newer.json"), good.to_json().replace("\"version\": 1", "\"version\": 99")).unwrap();
+    let mut newer: serde_json::Value = serde_json::from_str(&good.to_json()).unwrap();
+    newer["version"] = 99.into();
+    fs::write(at.join("newer.json"), newer.to_string()).unwrap();
     fs::create_dir(at.join("folder.json")).unwrap();
     fs::write(at.join("file"), "").unwrap();
     fs::create_dir_all(at.join("templates/rust/src")).unwrap();

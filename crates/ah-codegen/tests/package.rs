@@ -7,12 +7,12 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use ah_codegen::{CodegenError, Request, Rust, WriteMode, generate};
+use ah_codegen::{C, CodegenError, Python, Request, Rust, Target, WriteMode, generate};
 use ah_types::{Feature, Features, Model, Schema};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 
-fn model() -> Model {
+fn model(choices: &[&str]) -> Model {
     let base = models::model(&mut Pcg64::seed_from_u64(1), "Small", 0, 1);
     let features = [
         Feature { integer: true, ..Feature::numerical("m") },
@@ -23,7 +23,7 @@ fn model() -> Model {
     let categories = vec![vec![], vec![], vec!["torch.float16".into(), "torch.float32".into()]];
     let mut nodes = base.trees[0].nodes.clone();
     nodes.truncate(1);
-    let choices = vec!["a b".to_owned()];
+    let choices = choices.iter().map(ToString::to_string).collect();
     for node in &mut nodes {
         if let ah_types::Node::Leaf(leaf) = node {
             leaf.ranking.clear();
@@ -35,9 +35,12 @@ fn model() -> Model {
 }
 
 fn write(model: &Model, out: &Path) -> Result<(), CodegenError> {
-    let runtime_path = None;
-    let mode = WriteMode::Write;
-    let request = Request { model, targets: &[&Rust], out, mode, templates: None, runtime_path };
+    generate_at(model, &Rust, out)
+}
+
+fn generate_at(model: &Model, target: &dyn Target, out: &Path) -> Result<(), CodegenError> {
+    let (mode, runtime_path) = (WriteMode::Write, None);
+    let request = Request { model, targets: &[target], out, mode, templates: None, runtime_path };
     generate(&request).map(drop)
 }
 
@@ -72,14 +75,8 @@ fn it_packages_and_documents_itself() {
 #[test]
 fn serde_speaks_in_names() {
     let folder = tempfile::tempdir().unwrap();
-    write(&model(), folder.path()).unwrap();
-    let user = folder.path().join("user");
-    fs::create_dir_all(user.join("src")).unwrap();
-    let manifest = "[package]\nname = \"user\"\nedition = \"2024\"\n[workspace]\n[dependencies]\nserde_json = \"1\"\n\
-                    small = { path = \"../small\", features = [\"serde\"] }\n";
-    fs::write(user.join("Cargo.toml"), manifest).unwrap();
-    fs::write(user.join("src/main.rs"), USER).unwrap();
-    let said = cargo(&user, &["run", "--offline", "--quiet"]);
+    write(&model(&["a b"]), folder.path()).unwrap();
+    let said = run_user(folder.path(), USER);
     assert_eq!(
         said,
         "{\"m\":9007199254740993,\"type\":-0.5,\"dtype\":\"torch.float32\"}\n\
@@ -106,6 +103,91 @@ fn main() {
     println!("{}", serde_json::from_str::<Choice>("\"c\"").unwrap_err());
 }
 "##;
+
+/// Builds a program that uses the crate `small` in this folder, and returns what it prints.
+fn run_user(folder: &Path, main: &str) -> String {
+    let user = folder.join("user");
+    fs::create_dir_all(user.join("src")).unwrap();
+    let manifest = "[package]\nname = \"user\"\nedition = \"2024\"\n[workspace]\n[dependencies]\nserde_json = \"1\"\n\
+                    small = { path = \"../small\", features = [\"serde\"] }\n";
+    fs::write(user.join("Cargo.toml"), manifest).unwrap();
+    fs::write(user.join("src/main.rs"), main).unwrap();
+    cargo(&user, &["run", "--offline", "--quiet"])
+}
+
+const STRUCTURED: [&str; 3] =
+    ["BLOCK_M=128_warps=4_mma=\"x\"_on=True", "BLOCK_M=64_warps=0.5_on=False_*/\"\n#=\\\"*/\n'", "std"];
+
+#[test]
+fn structured_choices_have_fields_in_rust() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&model(&STRUCTURED), folder.path()).unwrap();
+    let main = "fn main() { for choice in small::Choice::ALL { println!(\"{:?}\", choice.config()); } }";
+    let said = run_user(folder.path(), main);
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            r#"Some(Config { block_m: 128, warps: 4.0, mma: Some("\"x\""), on: true, times_over: None })"#,
+            r#"Some(Config { block_m: 64, warps: 0.5, mma: None, on: false, times_over: Some("\\\"*/\n'") })"#,
+            "None"
+        ]
+    );
+}
+
+#[test]
+fn structured_choices_are_dicts_in_python() {
+    let folder = tempfile::tempdir().unwrap();
+    generate_at(&model(&STRUCTURED), &Python, folder.path()).unwrap();
+    let mut python = Command::new("python3");
+    python.args(["-B", "-c", "import small; print(*small.CONFIGS, sep='\\n')"]).current_dir(folder.path());
+    let Ok(output) = python.output() else {
+        let _ = writeln!(std::io::stderr(), "skipped: there is no python3, so no module was imported");
+        return;
+    };
+    let said = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            r#"{'BLOCK_M': 128, 'warps': 4, 'mma': '"x"', 'on': True}"#,
+            r#"{'BLOCK_M': 64, 'warps': 0.5, 'on': False, '*/"\n#': '\\"*/\n\''}"#,
+            "std"
+        ]
+    );
+}
+
+#[test]
+fn structured_choices_have_fields_in_c() {
+    if Command::new("gcc").arg("--version").output().is_err() {
+        let _ = writeln!(std::io::stderr(), "skipped: there is no gcc, so no fields were read in C");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    // `small` is a macro of Windows, so no header has this name.
+    let heuristic = "Product".to_owned();
+    let model = Model { heuristic, fallback: Some(ah_types::ChoiceId(2)), ..model(&STRUCTURED) };
+    generate_at(&model, &C, folder.path()).unwrap();
+    let main = r#"
+#include "product.h"
+#include <stdio.h>
+int main(void) {
+    int i;
+    for (i = 0; i < PRODUCT_CHOICES; ++i) {
+        const product_config *c = product_choice_config(i);
+        if (c) printf("%d %g %s %d %d\n", (int)c->block_m, c->warps, c->has_mma ? c->mma : "-", c->has_mma, c->on);
+        else printf("none, %s the fallback\n", i == PRODUCT_FALLBACK ? "and" : "but not");
+    }
+    return 0;
+}"#;
+    fs::write(folder.path().join("main.c"), main).unwrap();
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "main.c", "-lm", "-o", "main"]);
+    assert!(gcc.current_dir(folder.path()).status().unwrap().success());
+    let output = Command::new(folder.path().join("main")).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(said, "128 4 \"x\" 1 1\n64 0.5 - 0 0\nnone, and the fallback\n");
+}
 
 /// On a full disk nothing is replaced. Needs a small file system of its own.
 #[cfg(target_os = "linux")]

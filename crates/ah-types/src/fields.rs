@@ -1,5 +1,7 @@
 //! Structured choices: names such as `BLOCK_M=64_num_warps=4`, which list fields.
 
+use std::fmt;
+
 /// A value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FieldValue {
@@ -44,6 +46,18 @@ impl FieldValue {
             (Ok(whole), _) if whole.to_string() == text => Self::Integer(whole),
             (_, Ok(number)) if number.is_finite() && text.contains('.') => Self::Number(number),
             _ => Self::Text(text.to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for FieldValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(whole) => write!(f, "{whole}"),
+            Self::Number(x) => write!(f, "{x:?}"),
+            Self::Truth(true) => f.write_str("True"),
+            Self::Truth(false) => f.write_str("False"),
+            Self::Text(text) => f.write_str(text),
         }
     }
 }

@@ -7,101 +7,101 @@ pub enum Choice {
     /// `extern_fallback_mixed_mm`
     ExternFallbackMixedMm,
     /// `type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_SPLIT-K=2_mma=wgmma`
-    TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp,
+    TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1SplitK2MmaWgmma,
     /// `type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_SPLIT-K=8_mma=wgmma`
-    TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2,
+    TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1SplitK8MmaWgmma,
     /// `type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma`
-    TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St,
+    TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma,
     /// `type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma`
-    TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp,
+    TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma,
     /// `type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma`
-    TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2,
+    TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2`
-    TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl,
+    TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1`
-    TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp,
+    TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1`
-    TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St,
+    TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2`
-    TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl,
+    TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1`
-    TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp,
+    TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1`
-    TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St,
+    TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1`
-    TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp,
+    TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=2`
-    TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2,
+    TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2`
-    TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl,
+    TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1`
-    TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp,
+    TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1`
-    TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl,
+    TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2`
-    TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu,
+    TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1`
-    TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl,
+    TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1`
-    TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl,
+    TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_SPLIT-K=1`
-    TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl,
+    TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1,
     /// `type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2`
-    TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl,
+    TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2,
     /// `type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1`
-    TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp,
+    TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1,
     /// `type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3`
-    TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2,
+    TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3,
     /// `type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1`
-    TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St,
+    TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1,
     /// `type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1`
-    TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp,
+    TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1,
     /// `type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=3`
-    TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2,
+    TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK3,
     /// `type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_STREAM-K=1`
-    TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St,
+    TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1,
     /// `type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1`
-    TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl,
+    TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1,
     /// `type=cuda_BLOCK-M=32_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1`
-    TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl,
+    TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1,
     /// `type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma`
-    TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl,
+    TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma,
     /// `type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma`
-    TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2,
+    TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma,
     /// `type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=8_mma=wgmma`
-    TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3,
+    TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK8MmaWgmma,
     /// `type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma`
-    TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str,
+    TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma,
     /// `type=cuda_BLOCK-M=64_BLOCK-N=512_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_SPLIT-K=2_mma=wgmma`
-    TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl,
+    TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1SplitK2MmaWgmma,
     /// `type=cuda_BLOCK-M=8_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1`
-    TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl,
+    TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1,
     /// `type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct`
-    TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S,
+    TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect,
     /// `type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct`
-    TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli,
+    TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect,
     /// `type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct`
-    TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli,
+    TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect,
     /// `type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct`
-    TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli,
+    TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect,
     /// `type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=1_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct`
-    TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S,
+    TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect,
     /// `type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1`
-    TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl,
+    TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1,
     /// `type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2`
-    TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str,
+    TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2,
     /// `type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1`
-    TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl,
+    TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1,
     /// `type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct`
-    TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli,
+    TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect,
     /// `type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1`
-    TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli,
+    TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1,
     /// `type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1`
-    TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp,
+    TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1,
     /// `type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1`
-    TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli,
+    TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1,
     /// `type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1`
-    TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre,
+    TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1,
 }
 
 /// The names in the order of [`Choice::ALL`], which is sorted by name.
@@ -161,54 +161,54 @@ impl Choice {
     /// All choices, sorted by name.
     pub const ALL: [Self; 49] = [
         Self::ExternFallbackMixedMm,
-        Self::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp,
-        Self::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1Sp2,
-        Self::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1St,
-        Self::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp,
-        Self::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1Sp2,
-        Self::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Cl,
-        Self::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2Sp,
-        Self::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2St,
-        Self::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Cl,
-        Self::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2Sp,
-        Self::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2St,
-        Self::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp,
-        Self::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4Sp2,
-        Self::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Cl,
-        Self::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2Sp,
-        Self::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4Spl,
-        Self::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2Clu,
-        Self::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4Spl,
-        Self::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4Spl,
-        Self::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4Spl,
-        Self::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Cl,
-        Self::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp,
-        Self::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2Sp2,
-        Self::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2St,
-        Self::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp,
-        Self::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1Sp2,
-        Self::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1St,
-        Self::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4Spl,
-        Self::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4Spl,
-        Self::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl,
-        Self::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl2,
-        Self::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Spl3,
-        Self::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1Str,
-        Self::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1Spl,
-        Self::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4Spl,
-        Self::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16S,
-        Self::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4Spli,
-        Self::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4Spli,
-        Self::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8Spli,
-        Self::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16S,
-        Self::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Spl,
-        Self::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8Str,
-        Self::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8Spl,
-        Self::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8Spli,
-        Self::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4Spli,
-        Self::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8Sp,
-        Self::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4Spli,
-        Self::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4Stre,
+        Self::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1SplitK2MmaWgmma,
+        Self::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1SplitK8MmaWgmma,
+        Self::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma,
+        Self::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma,
+        Self::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma,
+        Self::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2,
+        Self::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1,
+        Self::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1,
+        Self::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2,
+        Self::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1,
+        Self::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1,
+        Self::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1,
+        Self::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2,
+        Self::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2,
+        Self::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1,
+        Self::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1,
+        Self::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2,
+        Self::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1,
+        Self::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1,
+        Self::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1,
+        Self::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2,
+        Self::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1,
+        Self::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3,
+        Self::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1,
+        Self::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1,
+        Self::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK3,
+        Self::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1,
+        Self::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1,
+        Self::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1,
+        Self::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma,
+        Self::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma,
+        Self::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK8MmaWgmma,
+        Self::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma,
+        Self::TypeCudaBlockM64BlockN512BlockK64Stages3Warps8WarpsK1SplitK2MmaWgmma,
+        Self::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1,
+        Self::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect,
+        Self::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect,
+        Self::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect,
+        Self::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect,
+        Self::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect,
+        Self::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1,
+        Self::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2,
+        Self::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1,
+        Self::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect,
+        Self::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1,
+        Self::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1,
+        Self::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1,
+        Self::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1,
     ];
 
     /// Returns the name, as logs have it.
@@ -216,7 +216,93 @@ impl Choice {
     pub fn name(self) -> &'static str {
         NAMES[self as usize]
     }
+
+    /// Returns the fields that the name lists; `None` where it lists none.
+    #[must_use]
+    pub fn config(self) -> Option<&'static Config> {
+        CONFIGS[self as usize].as_ref()
+    }
 }
+
+/// The fields of a structured choice.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// `type`
+    pub type_2: &'static str,
+    /// `BLOCK-M`
+    pub block_m: i64,
+    /// `BLOCK-N`
+    pub block_n: i64,
+    /// `BLOCK-K`
+    pub block_k: i64,
+    /// `stages`
+    pub stages: i64,
+    /// `warps`
+    pub warps: i64,
+    /// `WARPS-K`
+    pub warps_k: i64,
+    /// `SPLIT-K`, which not every choice has
+    pub split_k: Option<i64>,
+    /// `mma`, which not every choice has
+    pub mma: Option<&'static str>,
+    /// `STREAM-K`, which not every choice has
+    pub stream_k: Option<i64>,
+    /// `CLUSTER-K`, which not every choice has
+    pub cluster_k: Option<i64>,
+}
+
+/// In the order of [`Choice::ALL`].
+static CONFIGS: [Option<Config>; 49] = [
+    None,
+    Some(Config { type_2: "cuda", block_m: 128, block_n: 256, block_k: 64, stages: 3, warps: 8, warps_k: 1, split_k: Some(2), mma: Some("wgmma"), stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 128, block_n: 256, block_k: 64, stages: 3, warps: 8, warps_k: 1, split_k: Some(8), mma: Some("wgmma"), stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 128, block_n: 256, block_k: 64, stages: 3, warps: 8, warps_k: 1, split_k: None, mma: Some("wgmma"), stream_k: Some(1), cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 128, block_n: 256, block_k: 64, stages: 4, warps: 8, warps_k: 1, split_k: Some(3), mma: Some("wgmma"), stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 128, block_n: 256, block_k: 64, stages: 4, warps: 8, warps_k: 1, split_k: Some(4), mma: Some("wgmma"), stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 16, block_n: 128, block_k: 256, stages: 3, warps: 4, warps_k: 2, split_k: None, mma: None, stream_k: None, cluster_k: Some(2) }),
+    Some(Config { type_2: "cuda", block_m: 16, block_n: 128, block_k: 256, stages: 3, warps: 4, warps_k: 2, split_k: Some(1), mma: None, stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 16, block_n: 128, block_k: 256, stages: 3, warps: 4, warps_k: 2, split_k: None, mma: None, stream_k: Some(1), cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 16, block_n: 128, block_k: 256, stages: 3, warps: 8, warps_k: 2, split_k: None, mma: None, stream_k: None, cluster_k: Some(2) }),
+    Some(Config { type_2: "cuda", block_m: 16, block_n: 128, block_k: 256, stages: 3, warps: 8, warps_k: 2, split_k: Some(1), mma: None, stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 16, block_n: 128, block_k: 256, stages: 3, warps: 8, warps_k: 2, split_k: None, mma: None, stream_k: Some(1), cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 16, block_n: 128, block_k: 512, stages: 2, warps: 8, warps_k: 4, split_k: Some(1), mma: None, stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 16, block_n: 128, block_k: 512, stages: 2, warps: 8, warps_k: 4, split_k: Some(2), mma: None, stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 16, block_n: 256, block_k: 256, stages: 2, warps: 4, warps_k: 2, split_k: None, mma: None, stream_k: None, cluster_k: Some(2) }),
+    Some(Config { type_2: "cuda", block_m: 16, block_n: 256, block_k: 256, stages: 2, warps: 4, warps_k: 2, split_k: Some(1), mma: None, stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 16, block_n: 32, block_k: 512, stages: 4, warps: 4, warps_k: 4, split_k: Some(1), mma: None, stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 16, block_n: 64, block_k: 256, stages: 4, warps: 2, warps_k: 2, split_k: None, mma: None, stream_k: None, cluster_k: Some(2) }),
+    Some(Config { type_2: "cuda", block_m: 16, block_n: 64, block_k: 512, stages: 2, warps: 4, warps_k: 4, split_k: Some(1), mma: None, stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 16, block_n: 64, block_k: 512, stages: 3, warps: 4, warps_k: 4, split_k: Some(1), mma: None, stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 16, block_n: 64, block_k: 512, stages: 3, warps: 8, warps_k: 4, split_k: Some(1), mma: None, stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 32, block_n: 128, block_k: 256, stages: 2, warps: 4, warps_k: 2, split_k: None, mma: None, stream_k: None, cluster_k: Some(2) }),
+    Some(Config { type_2: "cuda", block_m: 32, block_n: 128, block_k: 256, stages: 2, warps: 4, warps_k: 2, split_k: Some(1), mma: None, stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 32, block_n: 128, block_k: 256, stages: 2, warps: 4, warps_k: 2, split_k: Some(3), mma: None, stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 32, block_n: 128, block_k: 256, stages: 2, warps: 4, warps_k: 2, split_k: None, mma: None, stream_k: Some(1), cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 32, block_n: 256, block_k: 128, stages: 2, warps: 4, warps_k: 1, split_k: Some(1), mma: None, stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 32, block_n: 256, block_k: 128, stages: 2, warps: 4, warps_k: 1, split_k: Some(3), mma: None, stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 32, block_n: 256, block_k: 128, stages: 2, warps: 4, warps_k: 1, split_k: None, mma: None, stream_k: Some(1), cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 32, block_n: 32, block_k: 512, stages: 3, warps: 4, warps_k: 4, split_k: Some(1), mma: None, stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 32, block_n: 64, block_k: 512, stages: 2, warps: 4, warps_k: 4, split_k: Some(1), mma: None, stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 64, block_n: 256, block_k: 64, stages: 4, warps: 8, warps_k: 1, split_k: Some(3), mma: Some("wgmma"), stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 64, block_n: 256, block_k: 64, stages: 4, warps: 8, warps_k: 1, split_k: Some(4), mma: Some("wgmma"), stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 64, block_n: 256, block_k: 64, stages: 4, warps: 8, warps_k: 1, split_k: Some(8), mma: Some("wgmma"), stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 64, block_n: 256, block_k: 64, stages: 4, warps: 8, warps_k: 1, split_k: None, mma: Some("wgmma"), stream_k: Some(1), cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 64, block_n: 512, block_k: 64, stages: 3, warps: 8, warps_k: 1, split_k: Some(2), mma: Some("wgmma"), stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 8, block_n: 128, block_k: 512, stages: 2, warps: 8, warps_k: 4, split_k: Some(1), mma: None, stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 8, block_n: 16, block_k: 1024, stages: 2, warps: 16, warps_k: 16, split_k: Some(1), mma: Some("direct"), stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 8, block_n: 16, block_k: 256, stages: 2, warps: 4, warps_k: 4, split_k: Some(1), mma: Some("direct"), stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 8, block_n: 16, block_k: 256, stages: 4, warps: 4, warps_k: 4, split_k: Some(1), mma: Some("direct"), stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 8, block_n: 16, block_k: 512, stages: 2, warps: 8, warps_k: 8, split_k: Some(1), mma: Some("direct"), stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 8, block_n: 32, block_k: 1024, stages: 1, warps: 16, warps_k: 16, split_k: Some(1), mma: Some("direct"), stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 8, block_n: 32, block_k: 1024, stages: 2, warps: 8, warps_k: 8, split_k: Some(1), mma: None, stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 8, block_n: 32, block_k: 1024, stages: 2, warps: 8, warps_k: 8, split_k: None, mma: None, stream_k: Some(2), cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 8, block_n: 32, block_k: 1024, stages: 3, warps: 8, warps_k: 8, split_k: Some(1), mma: None, stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 8, block_n: 32, block_k: 512, stages: 2, warps: 8, warps_k: 8, split_k: Some(1), mma: Some("direct"), stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 8, block_n: 32, block_k: 512, stages: 3, warps: 4, warps_k: 4, split_k: Some(1), mma: None, stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 8, block_n: 64, block_k: 1024, stages: 2, warps: 16, warps_k: 8, split_k: Some(1), mma: None, stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 8, block_n: 64, block_k: 512, stages: 2, warps: 4, warps_k: 4, split_k: Some(1), mma: None, stream_k: None, cluster_k: None }),
+    Some(Config { type_2: "cuda", block_m: 8, block_n: 64, block_k: 512, stages: 3, warps: 8, warps_k: 4, split_k: None, mma: None, stream_k: Some(1), cluster_k: None }),
+];
 
 impl core::fmt::Display for Choice {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

@@ -5,147 +5,147 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Choice {
     /// `cublaslt_ALGO=20_TILE=23_STAGES=26_SPLIT-K=2_REDUCTION=1_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0`
-    CublasltAlgo20Tile23Stages26SplitK2Reduction1Swizzle0Cus,
+    CublasltAlgo20Tile23Stages26SplitK2Reduction1Swizzle0Custom0Inner0Cluster0,
     /// `cublaslt_ALGO=21_TILE=15_STAGES=6_SPLIT-K=8_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0`
-    CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Cust,
+    CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Custom0Inner0Cluster0,
     /// `cublaslt_ALGO=43_TILE=18_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=8`
-    CublasltAlgo43Tile18Stages34SplitK1Reduction2Swizzle0Cus,
+    CublasltAlgo43Tile18Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster8,
     /// `cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3`
-    CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus,
+    CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3,
     /// `cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5`
-    CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus2,
+    CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5,
     /// `cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5`
-    CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Cus,
+    CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Custom0Inner0Cluster5,
     /// `cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=2`
-    CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Cus,
+    CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster2,
     /// `cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=5`
-    CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Cus2,
+    CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5,
     /// `cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5`
-    CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Cus,
+    CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5,
     /// `cublaslt_ALGO=55_TILE=17_STAGES=31_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0`
-    CublasltAlgo55Tile17Stages31SplitK1Reduction0Swizzle0Cus,
+    CublasltAlgo55Tile17Stages31SplitK1Reduction0Swizzle0Custom0Inner0Cluster0,
     /// `cublaslt_ALGO=55_TILE=18_STAGES=31_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0`
-    CublasltAlgo55Tile18Stages31SplitK1Reduction0Swizzle0Cus,
+    CublasltAlgo55Tile18Stages31SplitK1Reduction0Swizzle0Custom0Inner0Cluster0,
     /// `cublaslt_ALGO=55_TILE=20_STAGES=31_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0`
-    CublasltAlgo55Tile20Stages31SplitK1Reduction0Swizzle0Cus,
+    CublasltAlgo55Tile20Stages31SplitK1Reduction0Swizzle0Custom0Inner0Cluster0,
     /// `cublaslt_ALGO=55_TILE=21_STAGES=31_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0`
-    CublasltAlgo55Tile21Stages31SplitK1Reduction0Swizzle0Cus,
+    CublasltAlgo55Tile21Stages31SplitK1Reduction0Swizzle0Custom0Inner0Cluster0,
     /// `cublaslt_ALGO=55_TILE=23_STAGES=31_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0`
-    CublasltAlgo55Tile23Stages31SplitK1Reduction0Swizzle0Cus,
+    CublasltAlgo55Tile23Stages31SplitK1Reduction0Swizzle0Custom0Inner0Cluster0,
     /// `cublaslt_ALGO=66_TILE=10_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=4`
-    CublasltAlgo66Tile10Stages35SplitK1Reduction0Swizzle0Cus,
+    CublasltAlgo66Tile10Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster4,
     /// `cublaslt_ALGO=66_TILE=12_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3`
-    CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Cus,
+    CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Custom0Inner0Cluster3,
     /// `cublaslt_ALGO=66_TILE=12_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4`
-    CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Cus2,
+    CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Custom0Inner0Cluster4,
     /// `cublaslt_ALGO=66_TILE=13_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5`
-    CublasltAlgo66Tile13Stages35SplitK1Reduction0Swizzle0Cus,
+    CublasltAlgo66Tile13Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5,
     /// `cublaslt_ALGO=66_TILE=15_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3`
-    CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Cus,
+    CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3,
     /// `cublaslt_ALGO=66_TILE=17_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3`
-    CublasltAlgo66Tile17Stages35SplitK1Reduction0Swizzle0Cus,
+    CublasltAlgo66Tile17Stages35SplitK1Reduction0Swizzle0Custom0Inner0Cluster3,
     /// `cublaslt_ALGO=66_TILE=18_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5`
-    CublasltAlgo66Tile18Stages35SplitK1Reduction0Swizzle0Cus,
+    CublasltAlgo66Tile18Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5,
     /// `cublaslt_ALGO=66_TILE=197_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5`
-    CublasltAlgo66Tile197Stages35SplitK1Reduction0Swizzle0Cu,
+    CublasltAlgo66Tile197Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5,
     /// `cublaslt_ALGO=66_TILE=19_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3`
-    CublasltAlgo66Tile19Stages35SplitK1Reduction0Swizzle0Cus,
+    CublasltAlgo66Tile19Stages35SplitK1Reduction0Swizzle0Custom0Inner0Cluster3,
     /// `cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5`
-    CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu,
+    CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5,
     /// `cublaslt_ALGO=66_TILE=209_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=4_INNER=0_CLUSTER=3`
-    CublasltAlgo66Tile209Stages35SplitK1Reduction0Swizzle0Cu,
+    CublasltAlgo66Tile209Stages35SplitK1Reduction0Swizzle0Custom4Inner0Cluster3,
     /// `cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3`
-    CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus,
+    CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3,
     /// `cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5`
-    CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus2,
+    CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5,
     /// `cublaslt_ALGO=66_TILE=21_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=3_INNER=0_CLUSTER=5`
-    CublasltAlgo66Tile21Stages35SplitK1Reduction0Swizzle0Cus,
+    CublasltAlgo66Tile21Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5,
     /// `cublaslt_ALGO=66_TILE=23_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=4_INNER=0_CLUSTER=3`
-    CublasltAlgo66Tile23Stages35SplitK1Reduction0Swizzle0Cus,
+    CublasltAlgo66Tile23Stages35SplitK1Reduction0Swizzle0Custom4Inner0Cluster3,
     /// `cublaslt_ALGO=66_TILE=248_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=7_INNER=0_CLUSTER=5`
-    CublasltAlgo66Tile248Stages35SplitK1Reduction0Swizzle0Cu,
+    CublasltAlgo66Tile248Stages35SplitK1Reduction0Swizzle0Custom7Inner0Cluster5,
     /// `cublaslt_ALGO=66_TILE=24_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=7_INNER=0_CLUSTER=5`
-    CublasltAlgo66Tile24Stages35SplitK1Reduction0Swizzle0Cus,
+    CublasltAlgo66Tile24Stages35SplitK1Reduction0Swizzle0Custom7Inner0Cluster5,
     /// `cublaslt_ALGO=66_TILE=25_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=6_INNER=0_CLUSTER=5`
-    CublasltAlgo66Tile25Stages35SplitK1Reduction0Swizzle0Cus,
+    CublasltAlgo66Tile25Stages35SplitK1Reduction0Swizzle0Custom6Inner0Cluster5,
     /// `cublaslt_ALGO=66_TILE=27_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=4`
-    CublasltAlgo66Tile27Stages35SplitK1Reduction0Swizzle0Cus,
+    CublasltAlgo66Tile27Stages35SplitK1Reduction0Swizzle0Custom0Inner0Cluster4,
     /// `cublaslt_ALGO=66_TILE=7_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3`
-    CublasltAlgo66Tile7Stages35SplitK1Reduction0Swizzle0Cust,
+    CublasltAlgo66Tile7Stages35SplitK1Reduction0Swizzle0Custom0Inner0Cluster3,
     /// `extern_mm`
     ExternMm,
     /// `type=cuda_BLOCK-M=128_BLOCK-N=128_BLOCK-K=32_stages=4_warps=4_SPLIT-K=1_mma=mma`
-    TypeCudaBlockM128BlockN128BlockK32Stages4Warps4SplitK1Mm,
+    TypeCudaBlockM128BlockN128BlockK32Stages4Warps4SplitK1MmaMma,
     /// `type=cuda_BLOCK-M=128_BLOCK-N=128_BLOCK-K=32_stages=4_warps=8_SPLIT-K=1_mma=mma`
-    TypeCudaBlockM128BlockN128BlockK32Stages4Warps8SplitK1Mm,
+    TypeCudaBlockM128BlockN128BlockK32Stages4Warps8SplitK1MmaMma,
     /// `type=cuda_BLOCK-M=128_BLOCK-N=128_BLOCK-K=64_stages=3_warps=8_SPLIT-K=1_mma=mma`
-    TypeCudaBlockM128BlockN128BlockK64Stages3Warps8SplitK1Mm,
+    TypeCudaBlockM128BlockN128BlockK64Stages3Warps8SplitK1MmaMma,
     /// `type=cuda_BLOCK-M=128_BLOCK-N=128_BLOCK-K=64_stages=5_warps=8_STREAM-K=0_mma=tma`
-    TypeCudaBlockM128BlockN128BlockK64Stages5Warps8StreamK0M,
+    TypeCudaBlockM128BlockN128BlockK64Stages5Warps8StreamK0MmaTma,
     /// `type=cuda_BLOCK-M=128_BLOCK-N=128_BLOCK-K=64_stages=6_warps=12_STREAM-K=0_mma=tma`
-    TypeCudaBlockM128BlockN128BlockK64Stages6Warps12StreamK0,
+    TypeCudaBlockM128BlockN128BlockK64Stages6Warps12StreamK0MmaTma,
     /// `type=cuda_BLOCK-M=128_BLOCK-N=128_BLOCK-K=64_stages=6_warps=12_STREAM-K=1_mma=tma`
-    TypeCudaBlockM128BlockN128BlockK64Stages6Warps12StreamK1,
+    TypeCudaBlockM128BlockN128BlockK64Stages6Warps12StreamK1MmaTma,
     /// `type=cuda_BLOCK-M=128_BLOCK-N=128_BLOCK-K=64_stages=6_warps=8_SPLIT-K=1_mma=wgmma`
-    TypeCudaBlockM128BlockN128BlockK64Stages6Warps8SplitK1Mm,
+    TypeCudaBlockM128BlockN128BlockK64Stages6Warps8SplitK1MmaWgmma,
     /// `type=cuda_BLOCK-M=128_BLOCK-N=128_BLOCK-K=64_stages=6_warps=8_SPLIT-K=2_mma=wgmma`
-    TypeCudaBlockM128BlockN128BlockK64Stages6Warps8SplitK2Mm,
+    TypeCudaBlockM128BlockN128BlockK64Stages6Warps8SplitK2MmaWgmma,
     /// `type=cuda_BLOCK-M=128_BLOCK-N=128_BLOCK-K=64_stages=6_warps=8_SPLIT-K=4_mma=wgmma`
-    TypeCudaBlockM128BlockN128BlockK64Stages6Warps8SplitK4Mm,
+    TypeCudaBlockM128BlockN128BlockK64Stages6Warps8SplitK4MmaWgmma,
     /// `type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_SPLIT-K=1_mma=mma`
-    TypeCudaBlockM128BlockN256BlockK64Stages3Warps8SplitK1Mm,
+    TypeCudaBlockM128BlockN256BlockK64Stages3Warps8SplitK1MmaMma,
     /// `type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=12_STREAM-K=0_mma=tma`
-    TypeCudaBlockM128BlockN256BlockK64Stages4Warps12StreamK0,
+    TypeCudaBlockM128BlockN256BlockK64Stages4Warps12StreamK0MmaTma,
     /// `type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=12_STREAM-K=1_mma=tma`
-    TypeCudaBlockM128BlockN256BlockK64Stages4Warps12StreamK1,
+    TypeCudaBlockM128BlockN256BlockK64Stages4Warps12StreamK1MmaTma,
     /// `type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_SPLIT-K=1_mma=wgmma`
-    TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1Mm,
+    TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1MmaWgmma,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=64_stages=6_warps=4_SPLIT-K=16_mma=mma`
-    TypeCudaBlockM16BlockN64BlockK64Stages6Warps4SplitK16Mma,
+    TypeCudaBlockM16BlockN64BlockK64Stages6Warps4SplitK16MmaMma,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=64_stages=6_warps=4_SPLIT-K=1_mma=mma`
-    TypeCudaBlockM16BlockN64BlockK64Stages6Warps4SplitK1MmaM,
+    TypeCudaBlockM16BlockN64BlockK64Stages6Warps4SplitK1MmaMma,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=64_stages=6_warps=4_SPLIT-K=4_mma=mma`
-    TypeCudaBlockM16BlockN64BlockK64Stages6Warps4SplitK4MmaM,
+    TypeCudaBlockM16BlockN64BlockK64Stages6Warps4SplitK4MmaMma,
     /// `type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=64_stages=6_warps=4_SPLIT-K=8_mma=mma`
-    TypeCudaBlockM16BlockN64BlockK64Stages6Warps4SplitK8MmaM,
+    TypeCudaBlockM16BlockN64BlockK64Stages6Warps4SplitK8MmaMma,
     /// `type=cuda_BLOCK-M=256_BLOCK-N=128_BLOCK-K=32_stages=4_warps=8_SPLIT-K=1_mma=mma`
-    TypeCudaBlockM256BlockN128BlockK32Stages4Warps8SplitK1Mm,
+    TypeCudaBlockM256BlockN128BlockK32Stages4Warps8SplitK1MmaMma,
     /// `type=cuda_BLOCK-M=256_BLOCK-N=128_BLOCK-K=64_stages=4_warps=12_STREAM-K=0_mma=tma`
-    TypeCudaBlockM256BlockN128BlockK64Stages4Warps12StreamK0,
+    TypeCudaBlockM256BlockN128BlockK64Stages4Warps12StreamK0MmaTma,
     /// `type=cuda_BLOCK-M=256_BLOCK-N=128_BLOCK-K=64_stages=4_warps=8_SPLIT-K=1_mma=wgmma`
-    TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1Mm,
+    TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma,
     /// `type=cuda_BLOCK-M=256_BLOCK-N=128_BLOCK-K=64_stages=4_warps=8_SPLIT-K=2_mma=wgmma`
-    TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK2Mm,
+    TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK2MmaWgmma,
     /// `type=cuda_BLOCK-M=32_BLOCK-N=64_BLOCK-K=64_stages=4_warps=4_SPLIT-K=4_mma=mma`
-    TypeCudaBlockM32BlockN64BlockK64Stages4Warps4SplitK4MmaM,
+    TypeCudaBlockM32BlockN64BlockK64Stages4Warps4SplitK4MmaMma,
     /// `type=cuda_BLOCK-M=32_BLOCK-N=64_BLOCK-K=64_stages=6_warps=4_SPLIT-K=1_mma=mma`
-    TypeCudaBlockM32BlockN64BlockK64Stages6Warps4SplitK1MmaM,
+    TypeCudaBlockM32BlockN64BlockK64Stages6Warps4SplitK1MmaMma,
     /// `type=cuda_BLOCK-M=64_BLOCK-N=128_BLOCK-K=64_stages=4_warps=4_SPLIT-K=16_mma=wgmma`
-    TypeCudaBlockM64BlockN128BlockK64Stages4Warps4SplitK16Mm,
+    TypeCudaBlockM64BlockN128BlockK64Stages4Warps4SplitK16MmaWgmma,
     /// `type=cuda_BLOCK-M=64_BLOCK-N=128_BLOCK-K=64_stages=4_warps=4_SPLIT-K=1_mma=mma`
-    TypeCudaBlockM64BlockN128BlockK64Stages4Warps4SplitK1Mma,
+    TypeCudaBlockM64BlockN128BlockK64Stages4Warps4SplitK1MmaMma,
     /// `type=cuda_BLOCK-M=64_BLOCK-N=128_BLOCK-K=64_stages=4_warps=4_SPLIT-K=1_mma=wgmma`
-    TypeCudaBlockM64BlockN128BlockK64Stages4Warps4SplitK1Mma2,
+    TypeCudaBlockM64BlockN128BlockK64Stages4Warps4SplitK1MmaWgmma,
     /// `type=cuda_BLOCK-M=64_BLOCK-N=128_BLOCK-K=64_stages=4_warps=4_SPLIT-K=4_mma=wgmma`
-    TypeCudaBlockM64BlockN128BlockK64Stages4Warps4SplitK4Mma,
+    TypeCudaBlockM64BlockN128BlockK64Stages4Warps4SplitK4MmaWgmma,
     /// `type=cuda_BLOCK-M=64_BLOCK-N=128_BLOCK-K=64_stages=4_warps=4_SPLIT-K=8_mma=wgmma`
-    TypeCudaBlockM64BlockN128BlockK64Stages4Warps4SplitK8Mma,
+    TypeCudaBlockM64BlockN128BlockK64Stages4Warps4SplitK8MmaWgmma,
     /// `type=cuda_BLOCK-M=64_BLOCK-N=128_BLOCK-K=64_stages=8_warps=8_STREAM-K=0_mma=tma`
-    TypeCudaBlockM64BlockN128BlockK64Stages8Warps8StreamK0Mm,
+    TypeCudaBlockM64BlockN128BlockK64Stages8Warps8StreamK0MmaTma,
     /// `type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=5_warps=8_STREAM-K=0_mma=tma`
-    TypeCudaBlockM64BlockN256BlockK64Stages5Warps8StreamK0Mm,
+    TypeCudaBlockM64BlockN256BlockK64Stages5Warps8StreamK0MmaTma,
     /// `type=cuda_BLOCK-M=64_BLOCK-N=32_BLOCK-K=64_stages=6_warps=4_SPLIT-K=1_mma=mma`
-    TypeCudaBlockM64BlockN32BlockK64Stages6Warps4SplitK1MmaM,
+    TypeCudaBlockM64BlockN32BlockK64Stages6Warps4SplitK1MmaMma,
     /// `type=cuda_BLOCK-M=64_BLOCK-N=32_BLOCK-K=64_stages=6_warps=4_SPLIT-K=4_mma=mma`
-    TypeCudaBlockM64BlockN32BlockK64Stages6Warps4SplitK4MmaM,
+    TypeCudaBlockM64BlockN32BlockK64Stages6Warps4SplitK4MmaMma,
     /// `type=cuda_BLOCK-M=64_BLOCK-N=64_BLOCK-K=32_stages=6_warps=4_SPLIT-K=1_mma=mma`
-    TypeCudaBlockM64BlockN64BlockK32Stages6Warps4SplitK1MmaM,
+    TypeCudaBlockM64BlockN64BlockK32Stages6Warps4SplitK1MmaMma,
     /// `type=cuda_BLOCK-M=64_BLOCK-N=64_BLOCK-K=64_stages=4_warps=4_SPLIT-K=1_mma=mma`
-    TypeCudaBlockM64BlockN64BlockK64Stages4Warps4SplitK1MmaM,
+    TypeCudaBlockM64BlockN64BlockK64Stages4Warps4SplitK1MmaMma,
     /// `type=cuda_BLOCK-M=64_BLOCK-N=64_BLOCK-K=64_stages=4_warps=4_SPLIT-K=4_mma=mma`
-    TypeCudaBlockM64BlockN64BlockK64Stages4Warps4SplitK4MmaM,
+    TypeCudaBlockM64BlockN64BlockK64Stages4Warps4SplitK4MmaMma,
     /// `type=cuda_BLOCK-M=64_BLOCK-N=64_BLOCK-K=64_stages=4_warps=4_SPLIT-K=8_mma=mma`
-    TypeCudaBlockM64BlockN64BlockK64Stages4Warps4SplitK8MmaM,
+    TypeCudaBlockM64BlockN64BlockK64Stages4Warps4SplitK8MmaMma,
 }
 
 /// The names in the order of [`Choice::ALL`], which is sorted by name.
@@ -226,77 +226,77 @@ const NAMES: [&str; 71] = [
 impl Choice {
     /// All choices, sorted by name.
     pub const ALL: [Self; 71] = [
-        Self::CublasltAlgo20Tile23Stages26SplitK2Reduction1Swizzle0Cus,
-        Self::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Cust,
-        Self::CublasltAlgo43Tile18Stages34SplitK1Reduction2Swizzle0Cus,
-        Self::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus,
-        Self::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus2,
-        Self::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Cus,
-        Self::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Cus,
-        Self::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Cus2,
-        Self::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Cus,
-        Self::CublasltAlgo55Tile17Stages31SplitK1Reduction0Swizzle0Cus,
-        Self::CublasltAlgo55Tile18Stages31SplitK1Reduction0Swizzle0Cus,
-        Self::CublasltAlgo55Tile20Stages31SplitK1Reduction0Swizzle0Cus,
-        Self::CublasltAlgo55Tile21Stages31SplitK1Reduction0Swizzle0Cus,
-        Self::CublasltAlgo55Tile23Stages31SplitK1Reduction0Swizzle0Cus,
-        Self::CublasltAlgo66Tile10Stages35SplitK1Reduction0Swizzle0Cus,
-        Self::CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Cus,
-        Self::CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Cus2,
-        Self::CublasltAlgo66Tile13Stages35SplitK1Reduction0Swizzle0Cus,
-        Self::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Cus,
-        Self::CublasltAlgo66Tile17Stages35SplitK1Reduction0Swizzle0Cus,
-        Self::CublasltAlgo66Tile18Stages35SplitK1Reduction0Swizzle0Cus,
-        Self::CublasltAlgo66Tile197Stages35SplitK1Reduction0Swizzle0Cu,
-        Self::CublasltAlgo66Tile19Stages35SplitK1Reduction0Swizzle0Cus,
-        Self::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu,
-        Self::CublasltAlgo66Tile209Stages35SplitK1Reduction0Swizzle0Cu,
-        Self::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus,
-        Self::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus2,
-        Self::CublasltAlgo66Tile21Stages35SplitK1Reduction0Swizzle0Cus,
-        Self::CublasltAlgo66Tile23Stages35SplitK1Reduction0Swizzle0Cus,
-        Self::CublasltAlgo66Tile248Stages35SplitK1Reduction0Swizzle0Cu,
-        Self::CublasltAlgo66Tile24Stages35SplitK1Reduction0Swizzle0Cus,
-        Self::CublasltAlgo66Tile25Stages35SplitK1Reduction0Swizzle0Cus,
-        Self::CublasltAlgo66Tile27Stages35SplitK1Reduction0Swizzle0Cus,
-        Self::CublasltAlgo66Tile7Stages35SplitK1Reduction0Swizzle0Cust,
+        Self::CublasltAlgo20Tile23Stages26SplitK2Reduction1Swizzle0Custom0Inner0Cluster0,
+        Self::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Custom0Inner0Cluster0,
+        Self::CublasltAlgo43Tile18Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster8,
+        Self::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3,
+        Self::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5,
+        Self::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Custom0Inner0Cluster5,
+        Self::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster2,
+        Self::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5,
+        Self::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5,
+        Self::CublasltAlgo55Tile17Stages31SplitK1Reduction0Swizzle0Custom0Inner0Cluster0,
+        Self::CublasltAlgo55Tile18Stages31SplitK1Reduction0Swizzle0Custom0Inner0Cluster0,
+        Self::CublasltAlgo55Tile20Stages31SplitK1Reduction0Swizzle0Custom0Inner0Cluster0,
+        Self::CublasltAlgo55Tile21Stages31SplitK1Reduction0Swizzle0Custom0Inner0Cluster0,
+        Self::CublasltAlgo55Tile23Stages31SplitK1Reduction0Swizzle0Custom0Inner0Cluster0,
+        Self::CublasltAlgo66Tile10Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster4,
+        Self::CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Custom0Inner0Cluster3,
+        Self::CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Custom0Inner0Cluster4,
+        Self::CublasltAlgo66Tile13Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5,
+        Self::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3,
+        Self::CublasltAlgo66Tile17Stages35SplitK1Reduction0Swizzle0Custom0Inner0Cluster3,
+        Self::CublasltAlgo66Tile18Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5,
+        Self::CublasltAlgo66Tile197Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5,
+        Self::CublasltAlgo66Tile19Stages35SplitK1Reduction0Swizzle0Custom0Inner0Cluster3,
+        Self::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5,
+        Self::CublasltAlgo66Tile209Stages35SplitK1Reduction0Swizzle0Custom4Inner0Cluster3,
+        Self::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3,
+        Self::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5,
+        Self::CublasltAlgo66Tile21Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5,
+        Self::CublasltAlgo66Tile23Stages35SplitK1Reduction0Swizzle0Custom4Inner0Cluster3,
+        Self::CublasltAlgo66Tile248Stages35SplitK1Reduction0Swizzle0Custom7Inner0Cluster5,
+        Self::CublasltAlgo66Tile24Stages35SplitK1Reduction0Swizzle0Custom7Inner0Cluster5,
+        Self::CublasltAlgo66Tile25Stages35SplitK1Reduction0Swizzle0Custom6Inner0Cluster5,
+        Self::CublasltAlgo66Tile27Stages35SplitK1Reduction0Swizzle0Custom0Inner0Cluster4,
+        Self::CublasltAlgo66Tile7Stages35SplitK1Reduction0Swizzle0Custom0Inner0Cluster3,
         Self::ExternMm,
-        Self::TypeCudaBlockM128BlockN128BlockK32Stages4Warps4SplitK1Mm,
-        Self::TypeCudaBlockM128BlockN128BlockK32Stages4Warps8SplitK1Mm,
-        Self::TypeCudaBlockM128BlockN128BlockK64Stages3Warps8SplitK1Mm,
-        Self::TypeCudaBlockM128BlockN128BlockK64Stages5Warps8StreamK0M,
-        Self::TypeCudaBlockM128BlockN128BlockK64Stages6Warps12StreamK0,
-        Self::TypeCudaBlockM128BlockN128BlockK64Stages6Warps12StreamK1,
-        Self::TypeCudaBlockM128BlockN128BlockK64Stages6Warps8SplitK1Mm,
-        Self::TypeCudaBlockM128BlockN128BlockK64Stages6Warps8SplitK2Mm,
-        Self::TypeCudaBlockM128BlockN128BlockK64Stages6Warps8SplitK4Mm,
-        Self::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8SplitK1Mm,
-        Self::TypeCudaBlockM128BlockN256BlockK64Stages4Warps12StreamK0,
-        Self::TypeCudaBlockM128BlockN256BlockK64Stages4Warps12StreamK1,
-        Self::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1Mm,
-        Self::TypeCudaBlockM16BlockN64BlockK64Stages6Warps4SplitK16Mma,
-        Self::TypeCudaBlockM16BlockN64BlockK64Stages6Warps4SplitK1MmaM,
-        Self::TypeCudaBlockM16BlockN64BlockK64Stages6Warps4SplitK4MmaM,
-        Self::TypeCudaBlockM16BlockN64BlockK64Stages6Warps4SplitK8MmaM,
-        Self::TypeCudaBlockM256BlockN128BlockK32Stages4Warps8SplitK1Mm,
-        Self::TypeCudaBlockM256BlockN128BlockK64Stages4Warps12StreamK0,
-        Self::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1Mm,
-        Self::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK2Mm,
-        Self::TypeCudaBlockM32BlockN64BlockK64Stages4Warps4SplitK4MmaM,
-        Self::TypeCudaBlockM32BlockN64BlockK64Stages6Warps4SplitK1MmaM,
-        Self::TypeCudaBlockM64BlockN128BlockK64Stages4Warps4SplitK16Mm,
-        Self::TypeCudaBlockM64BlockN128BlockK64Stages4Warps4SplitK1Mma,
-        Self::TypeCudaBlockM64BlockN128BlockK64Stages4Warps4SplitK1Mma2,
-        Self::TypeCudaBlockM64BlockN128BlockK64Stages4Warps4SplitK4Mma,
-        Self::TypeCudaBlockM64BlockN128BlockK64Stages4Warps4SplitK8Mma,
-        Self::TypeCudaBlockM64BlockN128BlockK64Stages8Warps8StreamK0Mm,
-        Self::TypeCudaBlockM64BlockN256BlockK64Stages5Warps8StreamK0Mm,
-        Self::TypeCudaBlockM64BlockN32BlockK64Stages6Warps4SplitK1MmaM,
-        Self::TypeCudaBlockM64BlockN32BlockK64Stages6Warps4SplitK4MmaM,
-        Self::TypeCudaBlockM64BlockN64BlockK32Stages6Warps4SplitK1MmaM,
-        Self::TypeCudaBlockM64BlockN64BlockK64Stages4Warps4SplitK1MmaM,
-        Self::TypeCudaBlockM64BlockN64BlockK64Stages4Warps4SplitK4MmaM,
-        Self::TypeCudaBlockM64BlockN64BlockK64Stages4Warps4SplitK8MmaM,
+        Self::TypeCudaBlockM128BlockN128BlockK32Stages4Warps4SplitK1MmaMma,
+        Self::TypeCudaBlockM128BlockN128BlockK32Stages4Warps8SplitK1MmaMma,
+        Self::TypeCudaBlockM128BlockN128BlockK64Stages3Warps8SplitK1MmaMma,
+        Self::TypeCudaBlockM128BlockN128BlockK64Stages5Warps8StreamK0MmaTma,
+        Self::TypeCudaBlockM128BlockN128BlockK64Stages6Warps12StreamK0MmaTma,
+        Self::TypeCudaBlockM128BlockN128BlockK64Stages6Warps12StreamK1MmaTma,
+        Self::TypeCudaBlockM128BlockN128BlockK64Stages6Warps8SplitK1MmaWgmma,
+        Self::TypeCudaBlockM128BlockN128BlockK64Stages6Warps8SplitK2MmaWgmma,
+        Self::TypeCudaBlockM128BlockN128BlockK64Stages6Warps8SplitK4MmaWgmma,
+        Self::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8SplitK1MmaMma,
+        Self::TypeCudaBlockM128BlockN256BlockK64Stages4Warps12StreamK0MmaTma,
+        Self::TypeCudaBlockM128BlockN256BlockK64Stages4Warps12StreamK1MmaTma,
+        Self::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1MmaWgmma,
+        Self::TypeCudaBlockM16BlockN64BlockK64Stages6Warps4SplitK16MmaMma,
+        Self::TypeCudaBlockM16BlockN64BlockK64Stages6Warps4SplitK1MmaMma,
+        Self::TypeCudaBlockM16BlockN64BlockK64Stages6Warps4SplitK4MmaMma,
+        Self::TypeCudaBlockM16BlockN64BlockK64Stages6Warps4SplitK8MmaMma,
+        Self::TypeCudaBlockM256BlockN128BlockK32Stages4Warps8SplitK1MmaMma,
+        Self::TypeCudaBlockM256BlockN128BlockK64Stages4Warps12StreamK0MmaTma,
+        Self::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma,
+        Self::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK2MmaWgmma,
+        Self::TypeCudaBlockM32BlockN64BlockK64Stages4Warps4SplitK4MmaMma,
+        Self::TypeCudaBlockM32BlockN64BlockK64Stages6Warps4SplitK1MmaMma,
+        Self::TypeCudaBlockM64BlockN128BlockK64Stages4Warps4SplitK16MmaWgmma,
+        Self::TypeCudaBlockM64BlockN128BlockK64Stages4Warps4SplitK1MmaMma,
+        Self::TypeCudaBlockM64BlockN128BlockK64Stages4Warps4SplitK1MmaWgmma,
+        Self::TypeCudaBlockM64BlockN128BlockK64Stages4Warps4SplitK4MmaWgmma,
+        Self::TypeCudaBlockM64BlockN128BlockK64Stages4Warps4SplitK8MmaWgmma,
+        Self::TypeCudaBlockM64BlockN128BlockK64Stages8Warps8StreamK0MmaTma,
+        Self::TypeCudaBlockM64BlockN256BlockK64Stages5Warps8StreamK0MmaTma,
+        Self::TypeCudaBlockM64BlockN32BlockK64Stages6Warps4SplitK1MmaMma,
+        Self::TypeCudaBlockM64BlockN32BlockK64Stages6Warps4SplitK4MmaMma,
+        Self::TypeCudaBlockM64BlockN64BlockK32Stages6Warps4SplitK1MmaMma,
+        Self::TypeCudaBlockM64BlockN64BlockK64Stages4Warps4SplitK1MmaMma,
+        Self::TypeCudaBlockM64BlockN64BlockK64Stages4Warps4SplitK4MmaMma,
+        Self::TypeCudaBlockM64BlockN64BlockK64Stages4Warps4SplitK8MmaMma,
     ];
 
     /// Returns the name, as logs have it.
@@ -304,7 +304,127 @@ impl Choice {
     pub fn name(self) -> &'static str {
         NAMES[self as usize]
     }
+
+    /// Returns the fields that the name lists; `None` where it lists none.
+    #[must_use]
+    pub fn config(self) -> Option<&'static Config> {
+        CONFIGS[self as usize].as_ref()
+    }
 }
+
+/// The fields of a structured choice.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// `cublaslt_ALGO`, which not every choice has
+    pub cublaslt_algo: Option<i64>,
+    /// `TILE`, which not every choice has
+    pub tile: Option<i64>,
+    /// `STAGES`, which not every choice has
+    pub stages: Option<i64>,
+    /// `SPLIT-K`, which not every choice has
+    pub split_k: Option<i64>,
+    /// `REDUCTION`, which not every choice has
+    pub reduction: Option<i64>,
+    /// `SWIZZLE`, which not every choice has
+    pub swizzle: Option<i64>,
+    /// `CUSTOM`, which not every choice has
+    pub custom: Option<i64>,
+    /// `INNER`, which not every choice has
+    pub inner: Option<i64>,
+    /// `CLUSTER`, which not every choice has
+    pub cluster: Option<i64>,
+    /// `type`, which not every choice has
+    pub type_2: Option<&'static str>,
+    /// `BLOCK-M`, which not every choice has
+    pub block_m: Option<i64>,
+    /// `BLOCK-N`, which not every choice has
+    pub block_n: Option<i64>,
+    /// `BLOCK-K`, which not every choice has
+    pub block_k: Option<i64>,
+    /// `stages`, which not every choice has
+    pub stages_2: Option<i64>,
+    /// `warps`, which not every choice has
+    pub warps: Option<i64>,
+    /// `mma`, which not every choice has
+    pub mma: Option<&'static str>,
+    /// `STREAM-K`, which not every choice has
+    pub stream_k: Option<i64>,
+}
+
+/// In the order of [`Choice::ALL`].
+static CONFIGS: [Option<Config>; 71] = [
+    Some(Config { cublaslt_algo: Some(20), tile: Some(23), stages: Some(26), split_k: Some(2), reduction: Some(1), swizzle: Some(0), custom: Some(0), inner: Some(0), cluster: Some(0), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(21), tile: Some(15), stages: Some(6), split_k: Some(8), reduction: Some(2), swizzle: Some(0), custom: Some(0), inner: Some(0), cluster: Some(0), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(43), tile: Some(18), stages: Some(34), split_k: Some(-1), reduction: Some(2), swizzle: Some(0), custom: Some(0), inner: Some(0), cluster: Some(8), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(43), tile: Some(20), stages: Some(34), split_k: Some(-1), reduction: Some(2), swizzle: Some(0), custom: Some(0), inner: Some(0), cluster: Some(3), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(43), tile: Some(20), stages: Some(34), split_k: Some(-1), reduction: Some(2), swizzle: Some(0), custom: Some(0), inner: Some(0), cluster: Some(5), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(43), tile: Some(20), stages: Some(34), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(0), inner: Some(0), cluster: Some(5), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(43), tile: Some(24), stages: Some(34), split_k: Some(-1), reduction: Some(2), swizzle: Some(0), custom: Some(0), inner: Some(0), cluster: Some(2), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(43), tile: Some(24), stages: Some(34), split_k: Some(-1), reduction: Some(2), swizzle: Some(0), custom: Some(0), inner: Some(0), cluster: Some(5), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(43), tile: Some(24), stages: Some(34), split_k: Some(-1), reduction: Some(2), swizzle: Some(1), custom: Some(0), inner: Some(0), cluster: Some(5), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(55), tile: Some(17), stages: Some(31), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(0), inner: Some(0), cluster: Some(0), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(55), tile: Some(18), stages: Some(31), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(0), inner: Some(0), cluster: Some(0), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(55), tile: Some(20), stages: Some(31), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(0), inner: Some(0), cluster: Some(0), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(55), tile: Some(21), stages: Some(31), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(0), inner: Some(0), cluster: Some(0), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(55), tile: Some(23), stages: Some(31), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(0), inner: Some(0), cluster: Some(0), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(66), tile: Some(10), stages: Some(35), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(1), inner: Some(0), cluster: Some(4), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(66), tile: Some(12), stages: Some(35), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(0), inner: Some(0), cluster: Some(3), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(66), tile: Some(12), stages: Some(35), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(0), inner: Some(0), cluster: Some(4), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(66), tile: Some(13), stages: Some(35), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(3), inner: Some(0), cluster: Some(5), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(66), tile: Some(15), stages: Some(35), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(1), inner: Some(0), cluster: Some(3), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(66), tile: Some(17), stages: Some(35), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(0), inner: Some(0), cluster: Some(3), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(66), tile: Some(18), stages: Some(35), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(3), inner: Some(0), cluster: Some(5), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(66), tile: Some(197), stages: Some(35), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(2), inner: Some(0), cluster: Some(5), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(66), tile: Some(19), stages: Some(35), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(0), inner: Some(0), cluster: Some(3), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(66), tile: Some(201), stages: Some(35), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(2), inner: Some(0), cluster: Some(5), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(66), tile: Some(209), stages: Some(35), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(4), inner: Some(0), cluster: Some(3), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(66), tile: Some(20), stages: Some(35), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(1), inner: Some(0), cluster: Some(3), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(66), tile: Some(20), stages: Some(35), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(3), inner: Some(0), cluster: Some(5), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(66), tile: Some(21), stages: Some(35), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(3), inner: Some(0), cluster: Some(5), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(66), tile: Some(23), stages: Some(35), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(4), inner: Some(0), cluster: Some(3), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(66), tile: Some(248), stages: Some(35), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(7), inner: Some(0), cluster: Some(5), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(66), tile: Some(24), stages: Some(35), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(7), inner: Some(0), cluster: Some(5), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(66), tile: Some(25), stages: Some(35), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(6), inner: Some(0), cluster: Some(5), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(66), tile: Some(27), stages: Some(35), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(0), inner: Some(0), cluster: Some(4), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    Some(Config { cublaslt_algo: Some(66), tile: Some(7), stages: Some(35), split_k: Some(1), reduction: Some(0), swizzle: Some(0), custom: Some(0), inner: Some(0), cluster: Some(3), type_2: None, block_m: None, block_n: None, block_k: None, stages_2: None, warps: None, mma: None, stream_k: None }),
+    None,
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(1), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(128), block_n: Some(128), block_k: Some(32), stages_2: Some(4), warps: Some(4), mma: Some("mma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(1), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(128), block_n: Some(128), block_k: Some(32), stages_2: Some(4), warps: Some(8), mma: Some("mma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(1), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(128), block_n: Some(128), block_k: Some(64), stages_2: Some(3), warps: Some(8), mma: Some("mma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: None, reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(128), block_n: Some(128), block_k: Some(64), stages_2: Some(5), warps: Some(8), mma: Some("tma"), stream_k: Some(0) }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: None, reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(128), block_n: Some(128), block_k: Some(64), stages_2: Some(6), warps: Some(12), mma: Some("tma"), stream_k: Some(0) }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: None, reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(128), block_n: Some(128), block_k: Some(64), stages_2: Some(6), warps: Some(12), mma: Some("tma"), stream_k: Some(1) }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(1), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(128), block_n: Some(128), block_k: Some(64), stages_2: Some(6), warps: Some(8), mma: Some("wgmma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(2), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(128), block_n: Some(128), block_k: Some(64), stages_2: Some(6), warps: Some(8), mma: Some("wgmma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(4), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(128), block_n: Some(128), block_k: Some(64), stages_2: Some(6), warps: Some(8), mma: Some("wgmma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(1), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(128), block_n: Some(256), block_k: Some(64), stages_2: Some(3), warps: Some(8), mma: Some("mma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: None, reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(128), block_n: Some(256), block_k: Some(64), stages_2: Some(4), warps: Some(12), mma: Some("tma"), stream_k: Some(0) }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: None, reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(128), block_n: Some(256), block_k: Some(64), stages_2: Some(4), warps: Some(12), mma: Some("tma"), stream_k: Some(1) }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(1), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(128), block_n: Some(256), block_k: Some(64), stages_2: Some(4), warps: Some(8), mma: Some("wgmma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(16), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(16), block_n: Some(64), block_k: Some(64), stages_2: Some(6), warps: Some(4), mma: Some("mma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(1), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(16), block_n: Some(64), block_k: Some(64), stages_2: Some(6), warps: Some(4), mma: Some("mma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(4), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(16), block_n: Some(64), block_k: Some(64), stages_2: Some(6), warps: Some(4), mma: Some("mma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(8), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(16), block_n: Some(64), block_k: Some(64), stages_2: Some(6), warps: Some(4), mma: Some("mma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(1), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(256), block_n: Some(128), block_k: Some(32), stages_2: Some(4), warps: Some(8), mma: Some("mma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: None, reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(256), block_n: Some(128), block_k: Some(64), stages_2: Some(4), warps: Some(12), mma: Some("tma"), stream_k: Some(0) }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(1), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(256), block_n: Some(128), block_k: Some(64), stages_2: Some(4), warps: Some(8), mma: Some("wgmma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(2), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(256), block_n: Some(128), block_k: Some(64), stages_2: Some(4), warps: Some(8), mma: Some("wgmma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(4), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(32), block_n: Some(64), block_k: Some(64), stages_2: Some(4), warps: Some(4), mma: Some("mma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(1), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(32), block_n: Some(64), block_k: Some(64), stages_2: Some(6), warps: Some(4), mma: Some("mma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(16), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(64), block_n: Some(128), block_k: Some(64), stages_2: Some(4), warps: Some(4), mma: Some("wgmma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(1), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(64), block_n: Some(128), block_k: Some(64), stages_2: Some(4), warps: Some(4), mma: Some("mma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(1), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(64), block_n: Some(128), block_k: Some(64), stages_2: Some(4), warps: Some(4), mma: Some("wgmma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(4), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(64), block_n: Some(128), block_k: Some(64), stages_2: Some(4), warps: Some(4), mma: Some("wgmma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(8), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(64), block_n: Some(128), block_k: Some(64), stages_2: Some(4), warps: Some(4), mma: Some("wgmma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: None, reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(64), block_n: Some(128), block_k: Some(64), stages_2: Some(8), warps: Some(8), mma: Some("tma"), stream_k: Some(0) }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: None, reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(64), block_n: Some(256), block_k: Some(64), stages_2: Some(5), warps: Some(8), mma: Some("tma"), stream_k: Some(0) }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(1), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(64), block_n: Some(32), block_k: Some(64), stages_2: Some(6), warps: Some(4), mma: Some("mma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(4), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(64), block_n: Some(32), block_k: Some(64), stages_2: Some(6), warps: Some(4), mma: Some("mma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(1), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(64), block_n: Some(64), block_k: Some(32), stages_2: Some(6), warps: Some(4), mma: Some("mma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(1), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(64), block_n: Some(64), block_k: Some(64), stages_2: Some(4), warps: Some(4), mma: Some("mma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(4), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(64), block_n: Some(64), block_k: Some(64), stages_2: Some(4), warps: Some(4), mma: Some("mma"), stream_k: None }),
+    Some(Config { cublaslt_algo: None, tile: None, stages: None, split_k: Some(8), reduction: None, swizzle: None, custom: None, inner: None, cluster: None, type_2: Some("cuda"), block_m: Some(64), block_n: Some(64), block_k: Some(64), stages_2: Some(4), warps: Some(4), mma: Some("mma"), stream_k: None }),
+];
 
 impl core::fmt::Display for Choice {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

@@ -107,7 +107,7 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.2659733784733786, Choice::CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Cus2),
+            (0.2659733784733786, Choice::CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Custom0Inner0Cluster4),
             (0.1520844895844895, Choice::ExternMm),
         ],
         barred: &[
@@ -198,11 +198,11 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &[
-            (0.8571428571428571, Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Cust),
+            (0.8571428571428571, Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Custom0Inner0Cluster0),
             (0.14285714285714285, Choice::ExternMm),
         ],
         barred: &[
-            Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Cust,
+            Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Custom0Inner0Cluster0,
         ],
     },
     Leaf {
@@ -397,10 +397,10 @@ pub(crate) static LEAVES: [Leaf; 156] = [
     },
     Leaf {
         // cublaslt_ALGO=66_TILE=15_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 3 inputs, 1.015 times the best time (worst 1.031), at most 0.981 times the fallback's
-        best: Ok(Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Cus),
+        best: Ok(Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
         unsure: None,
         ranking: &[
-            (0.2333333333333333, Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Cus),
+            (0.2333333333333333, Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
             (0.06666666666666667, Choice::ExternMm),
         ],
         barred: &[
@@ -411,11 +411,11 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.27575757575757576, Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Cus),
+            (0.27575757575757576, Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
             (0.36666666666666664, Choice::ExternMm),
         ],
         barred: &[
-            Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Cus,
+            Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3,
         ],
     },
     Leaf {
@@ -633,7 +633,7 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.5722222222222223, Choice::CublasltAlgo66Tile10Stages35SplitK1Reduction0Swizzle0Cus),
+            (0.5722222222222223, Choice::CublasltAlgo66Tile10Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster4),
             (0.3055555555555556, Choice::ExternMm),
         ],
         barred: &[
@@ -751,10 +751,10 @@ pub(crate) static LEAVES: [Leaf; 156] = [
     },
     Leaf {
         // cublaslt_ALGO=21_TILE=15_STAGES=6_SPLIT-K=8_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.988 times the fallback's
-        best: Ok(Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Cust),
+        best: Ok(Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Custom0Inner0Cluster0),
         unsure: None,
         ranking: &[
-            (1.0, Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Cust),
+            (1.0, Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Custom0Inner0Cluster0),
             (0.0, Choice::ExternMm),
         ],
         barred: &[
@@ -1015,7 +1015,7 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.6071428571428571, Choice::TypeCudaBlockM64BlockN256BlockK64Stages5Warps8StreamK0Mm),
+            (0.6071428571428571, Choice::TypeCudaBlockM64BlockN256BlockK64Stages5Warps8StreamK0MmaTma),
             (0.17857142857142858, Choice::ExternMm),
         ],
         barred: &[
@@ -1096,13 +1096,13 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &[
-            (0.5166666666666666, Choice::CublasltAlgo66Tile21Stages35SplitK1Reduction0Swizzle0Cus),
-            (0.1, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+            (0.5166666666666666, Choice::CublasltAlgo66Tile21Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
+            (0.1, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
             (0.11666666666666665, Choice::ExternMm),
         ],
         barred: &[
-            Choice::CublasltAlgo66Tile21Stages35SplitK1Reduction0Swizzle0Cus,
-            Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus,
+            Choice::CublasltAlgo66Tile21Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5,
+            Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3,
         ],
     },
     Leaf {
@@ -1237,26 +1237,26 @@ pub(crate) static LEAVES: [Leaf; 156] = [
     },
     Leaf {
         // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: 5 inputs, 1.003 times the best time (worst 1.009), at most 0.987 times the fallback's
-        best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus),
+        best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
         unsure: None,
         ranking: &[
-            (0.47857142857142854, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus),
-            (0.07857142857142857, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus2),
-            (0.02857142857142857, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Cus),
+            (0.47857142857142854, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
+            (0.07857142857142857, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5),
+            (0.02857142857142857, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Custom0Inner0Cluster5),
             (0.02857142857142857, Choice::ExternMm),
         ],
         barred: &[
-            Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Cus,
+            Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Custom0Inner0Cluster5,
         ],
     },
     Leaf {
         // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: 4 inputs, 1.004 times the best time (worst 1.009), at most 0.977 times the fallback's
-        best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus),
+        best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
         unsure: None,
         ranking: &[
-            (0.5833333333333333, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus),
-            (0.20833333333333331, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus2),
-            (0.20833333333333331, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Cus),
+            (0.5833333333333333, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
+            (0.20833333333333331, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5),
+            (0.20833333333333331, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Custom0Inner0Cluster5),
             (0.0, Choice::ExternMm),
         ],
         barred: &[
@@ -1264,12 +1264,12 @@ pub(crate) static LEAVES: [Leaf; 156] = [
     },
     Leaf {
         // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: 3 inputs, 1.006 times the best time (worst 1.017), at most 0.937 times the fallback's
-        best: Ok(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Cus),
+        best: Ok(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5),
         unsure: None,
         ranking: &[
-            (0.5, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Cus),
-            (0.05555555555555555, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Cus2),
-            (0.16666666666666666, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Cus),
+            (0.5, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5),
+            (0.05555555555555555, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5),
+            (0.16666666666666666, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster2),
             (0.0, Choice::ExternMm),
         ],
         barred: &[
@@ -1280,13 +1280,13 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &[
-            (0.6666666666666666, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Cus),
-            (0.16666666666666666, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Cus2),
+            (0.6666666666666666, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5),
+            (0.16666666666666666, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5),
             (0.0, Choice::ExternMm),
         ],
         barred: &[
-            Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Cus,
-            Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Cus2,
+            Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5,
+            Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5,
         ],
     },
     Leaf {
@@ -1311,23 +1311,23 @@ pub(crate) static LEAVES: [Leaf; 156] = [
     },
     Leaf {
         // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.946 times the fallback's
-        best: Ok(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Cus),
+        best: Ok(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5),
         unsure: None,
         ranking: &[
-            (1.0, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Cus),
-            (0.0, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Cus2),
+            (1.0, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5),
+            (0.0, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5),
             (0.0, Choice::ExternMm),
         ],
         barred: &[
-            Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Cus2,
+            Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5,
         ],
     },
     Leaf {
         // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.996 times the fallback's
-        best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus),
+        best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
         unsure: None,
         ranking: &[
-            (0.611111111111111, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus),
+            (0.611111111111111, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
             (0.16666666666666666, Choice::ExternMm),
         ],
         barred: &[
@@ -1335,10 +1335,10 @@ pub(crate) static LEAVES: [Leaf; 156] = [
     },
     Leaf {
         // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: 5 inputs, 1.037 times the best time (worst 1.197), at most 0.822 times the fallback's
-        best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus),
+        best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
         unsure: None,
         ranking: &[
-            (0.8, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Cus),
+            (0.8, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
             (0.0, Choice::ExternMm),
         ],
         barred: &[
@@ -1399,11 +1399,11 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &[
-            (0.6666666666666666, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1Mm),
+            (0.6666666666666666, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma),
             (0.0, Choice::ExternMm),
         ],
         barred: &[
-            Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1Mm,
+            Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma,
         ],
     },
     Leaf {
@@ -1411,21 +1411,21 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &[
-            (0.8333333333333334, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1Mm),
-            (0.16666666666666666, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1Mm),
+            (0.8333333333333334, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma),
+            (0.16666666666666666, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1MmaWgmma),
             (0.0, Choice::ExternMm),
         ],
         barred: &[
-            Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1Mm,
-            Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1Mm,
+            Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma,
+            Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1MmaWgmma,
         ],
     },
     Leaf {
         // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 16 inputs, 1.007 times the best time (worst 1.041), at most 1.041 times the fallback's
-        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
+        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
         unsure: None,
         ranking: &[
-            (0.53125, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
+            (0.53125, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
             (0.21875, Choice::ExternMm),
         ],
         barred: &[
@@ -1436,11 +1436,11 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &[
-            (0.26041666666666663, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
+            (0.26041666666666663, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
             (0.15625, Choice::ExternMm),
         ],
         barred: &[
-            Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu,
+            Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5,
         ],
     },
     Leaf {
@@ -1465,10 +1465,10 @@ pub(crate) static LEAVES: [Leaf; 156] = [
     },
     Leaf {
         // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 13 inputs, 1.003 times the best time (worst 1.035), at most 1.008 times the fallback's
-        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
         unsure: None,
         ranking: &[
-            (0.8461538461538461, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+            (0.8461538461538461, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
             (0.0, Choice::ExternMm),
         ],
         barred: &[
@@ -1479,9 +1479,9 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.09090909090909091, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
-            (0.5454545454545454, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
-            (0.2727272727272727, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus2),
+            (0.09090909090909091, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
+            (0.5454545454545454, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
+            (0.2727272727272727, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
             (0.0, Choice::ExternMm),
         ],
         barred: &[
@@ -1509,24 +1509,24 @@ pub(crate) static LEAVES: [Leaf; 156] = [
     },
     Leaf {
         // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 3 inputs, 1.020 times the best time (worst 1.034), at most 0.959 times the fallback's
-        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
         unsure: None,
         ranking: &[
-            (0.16666666666666666, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
-            (0.6666666666666666, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
-            (0.16666666666666666, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus2),
+            (0.16666666666666666, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
+            (0.6666666666666666, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
+            (0.16666666666666666, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
             (0.0, Choice::ExternMm),
         ],
         barred: &[
-            Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus2,
+            Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5,
         ],
     },
     Leaf {
         // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.959 times the fallback's
-        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
         unsure: None,
         ranking: &[
-            (1.0, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+            (1.0, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
             (0.0, Choice::ExternMm),
         ],
         barred: &[
@@ -1534,10 +1534,10 @@ pub(crate) static LEAVES: [Leaf; 156] = [
     },
     Leaf {
         // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.934 times the fallback's
-        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
         unsure: None,
         ranking: &[
-            (1.0, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+            (1.0, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
             (0.0, Choice::ExternMm),
         ],
         barred: &[
@@ -1548,9 +1548,9 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.875, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
-            (0.03125, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus2),
-            (0.03125, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+            (0.875, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
+            (0.03125, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
+            (0.03125, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
             (0.0, Choice::ExternMm),
         ],
         barred: &[
@@ -1558,27 +1558,27 @@ pub(crate) static LEAVES: [Leaf; 156] = [
     },
     Leaf {
         // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 18 inputs, 1.008 times the best time (worst 1.046), at most 0.973 times the fallback's
-        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
+        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
         unsure: None,
         ranking: &[
-            (0.5231481481481483, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
-            (0.24537037037037038, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus2),
-            (0.10648148148148147, Choice::CublasltAlgo66Tile197Stages35SplitK1Reduction0Swizzle0Cu),
-            (0.125, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+            (0.5231481481481483, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
+            (0.24537037037037038, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
+            (0.10648148148148147, Choice::CublasltAlgo66Tile197Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
+            (0.125, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
             (0.0, Choice::ExternMm),
         ],
         barred: &[
-            Choice::CublasltAlgo66Tile197Stages35SplitK1Reduction0Swizzle0Cu,
+            Choice::CublasltAlgo66Tile197Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5,
         ],
     },
     Leaf {
         // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 8 inputs, 1.002 times the best time (worst 1.012), at most 0.966 times the fallback's
-        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
+        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
         unsure: None,
         ranking: &[
-            (0.7291666666666666, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
-            (0.22916666666666666, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus2),
-            (0.041666666666666664, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
+            (0.7291666666666666, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
+            (0.22916666666666666, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
+            (0.041666666666666664, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
             (0.0, Choice::ExternMm),
         ],
         barred: &[
@@ -1586,12 +1586,12 @@ pub(crate) static LEAVES: [Leaf; 156] = [
     },
     Leaf {
         // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 15 inputs, 1.003 times the best time (worst 1.028), at most 0.994 times the fallback's
-        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
+        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
         unsure: None,
         ranking: &[
-            (0.6333333333333333, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
-            (0.2, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus),
-            (0.16666666666666666, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Cus2),
+            (0.6333333333333333, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
+            (0.2, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
+            (0.16666666666666666, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
             (0.0, Choice::ExternMm),
         ],
         barred: &[
@@ -1632,11 +1632,11 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &[
-            (0.75, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu),
+            (0.75, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
             (0.0, Choice::ExternMm),
         ],
         barred: &[
-            Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Cu,
+            Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5,
         ],
     },
     Leaf {

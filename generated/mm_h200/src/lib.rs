@@ -46,7 +46,7 @@ mod number;
 mod serde_by_name;
 mod tree;
 
-pub use choice::{Choice, UnknownChoice};
+pub use choice::{Choice, Config, UnknownChoice};
 pub use context::*;
 pub use device::{DEVICE, Device};
 pub use leaves::Unsure;

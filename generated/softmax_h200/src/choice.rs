@@ -188,7 +188,80 @@ impl Choice {
     pub fn name(self) -> &'static str {
         NAMES[self as usize]
     }
+
+    /// Returns the fields that the name lists.
+    #[must_use]
+    pub fn config(self) -> &'static Config {
+        &CONFIGS[self as usize]
+    }
 }
+
+/// The fields of a structured choice.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// `type`
+    pub type_2: &'static str,
+    /// `looped`, which not every choice has
+    pub looped: Option<i64>,
+    /// `threads`
+    pub threads: i64,
+    /// `width`
+    pub width: i64,
+    /// `rows`, which not every choice has
+    pub rows: Option<i64>,
+    /// `persistent`, which not every choice has
+    pub persistent: Option<&'static str>,
+    /// `cluster`, which not every choice has
+    pub cluster: Option<i64>,
+    /// `stages`, which not every choice has
+    pub stages: Option<i64>,
+}
+
+/// In the order of [`Choice::ALL`].
+static CONFIGS: [Config; 42] = [
+    Config { type_2: "cuda", looped: Some(2), threads: 1024, width: 4, rows: None, persistent: None, cluster: None, stages: None },
+    Config { type_2: "cuda", looped: Some(2), threads: 128, width: 4, rows: None, persistent: None, cluster: None, stages: None },
+    Config { type_2: "cuda", looped: Some(2), threads: 256, width: 4, rows: None, persistent: None, cluster: None, stages: None },
+    Config { type_2: "cuda", looped: Some(2), threads: 512, width: 4, rows: None, persistent: None, cluster: None, stages: None },
+    Config { type_2: "cuda", looped: Some(4), threads: 1024, width: 1, rows: None, persistent: None, cluster: None, stages: None },
+    Config { type_2: "cuda", looped: Some(4), threads: 1024, width: 2, rows: None, persistent: None, cluster: None, stages: None },
+    Config { type_2: "cuda", looped: Some(4), threads: 1024, width: 4, rows: None, persistent: None, cluster: None, stages: None },
+    Config { type_2: "cuda", looped: Some(4), threads: 256, width: 1, rows: None, persistent: None, cluster: None, stages: None },
+    Config { type_2: "cuda", looped: Some(4), threads: 256, width: 4, rows: None, persistent: None, cluster: None, stages: None },
+    Config { type_2: "cuda", looped: Some(4), threads: 32, width: 4, rows: Some(4), persistent: None, cluster: None, stages: None },
+    Config { type_2: "cuda", looped: Some(4), threads: 512, width: 4, rows: None, persistent: None, cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 1024, width: 4, rows: None, persistent: Some("registers"), cluster: Some(2), stages: None },
+    Config { type_2: "cuda", looped: None, threads: 512, width: 4, rows: None, persistent: Some("registers"), cluster: Some(2), stages: None },
+    Config { type_2: "cuda", looped: None, threads: 256, width: 4, rows: None, persistent: Some("registers"), cluster: Some(4), stages: None },
+    Config { type_2: "cuda", looped: None, threads: 512, width: 4, rows: None, persistent: Some("registers"), cluster: Some(4), stages: None },
+    Config { type_2: "cuda", looped: None, threads: 1024, width: 4, rows: None, persistent: Some("registers"), cluster: Some(8), stages: None },
+    Config { type_2: "cuda", looped: None, threads: 256, width: 4, rows: None, persistent: Some("registers"), cluster: Some(8), stages: None },
+    Config { type_2: "cuda", looped: None, threads: 512, width: 1, rows: None, persistent: Some("registers"), cluster: Some(8), stages: None },
+    Config { type_2: "cuda", looped: None, threads: 512, width: 4, rows: None, persistent: Some("registers"), cluster: Some(8), stages: None },
+    Config { type_2: "cuda", looped: None, threads: 1024, width: 1, rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 1024, width: 2, rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 1024, width: 4, rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 128, width: 1, rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 128, width: 2, rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 128, width: 4, rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 256, width: 1, rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 256, width: 2, rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 256, width: 4, rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 32, width: 1, rows: Some(4), persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 32, width: 2, rows: Some(4), persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 32, width: 4, rows: Some(4), persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 32, width: 4, rows: Some(8), persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 512, width: 1, rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 512, width: 2, rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 512, width: 4, rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 64, width: 4, rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 1024, width: 1, rows: None, persistent: Some("shared"), cluster: None, stages: Some(1) },
+    Config { type_2: "cuda", looped: None, threads: 1024, width: 4, rows: None, persistent: Some("shared"), cluster: None, stages: Some(1) },
+    Config { type_2: "cuda", looped: None, threads: 128, width: 4, rows: None, persistent: Some("shared"), cluster: None, stages: Some(1) },
+    Config { type_2: "cuda", looped: None, threads: 512, width: 4, rows: None, persistent: Some("shared"), cluster: None, stages: Some(1) },
+    Config { type_2: "cuda", looped: None, threads: 1024, width: 4, rows: None, persistent: Some("shared"), cluster: None, stages: Some(2) },
+    Config { type_2: "cuda", looped: None, threads: 128, width: 4, rows: None, persistent: Some("shared"), cluster: None, stages: Some(2) },
+];
 
 impl core::fmt::Display for Choice {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

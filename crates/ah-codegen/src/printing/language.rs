@@ -2,6 +2,7 @@
 
 use ah_types::ChoiceId;
 use ah_types::expr::Type;
+use ah_types::fields::FieldValue;
 
 use crate::lower::{Argument, LoweredModel};
 use crate::printing::code::Code;
@@ -33,6 +34,37 @@ impl ValueKind {
             None if lowered.is_whole(slot) => Self::Integer,
             None if lowered.is_logged_category(slot) => Self::Category,
             None => Self::Number,
+        }
+    }
+}
+
+/// The type of a field of structured choices: the narrowest that holds the values of all choices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FieldType {
+    Integer,
+    Number,
+    Truth,
+    Text,
+}
+
+impl FieldType {
+    /// The type of one value.
+    pub fn of(value: &FieldValue) -> Self {
+        match value {
+            FieldValue::Integer(_) => Self::Integer,
+            FieldValue::Number(_) => Self::Number,
+            FieldValue::Truth(_) => Self::Truth,
+            FieldValue::Text(_) => Self::Text,
+        }
+    }
+
+    /// The narrowest type that holds the values of both.
+    pub fn with(self, other: Self) -> Self {
+        match (self, other) {
+            _ if self == other => self,
+            (Self::Integer | Self::Number, Self::Integer | Self::Number) => Self::Number,
+            _ => Self::Text,
         }
     }
 }
@@ -92,6 +124,9 @@ pub trait Language: Dialect {
 
     /// The type of a feature's value.
     fn type_name(&self, slot: usize) -> String;
+
+    /// How fields of structured choices are named.
+    fn field_naming(&self) -> Naming<'_>;
 
     /// A choice in an array of constants.
     fn choice(&self, choice: ChoiceId) -> String {

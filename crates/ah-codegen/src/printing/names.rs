@@ -5,8 +5,8 @@
 
 use std::collections::HashSet;
 
-/// Identifiers are cut here; the words of every language at hand fit a line.
-const LONGEST: usize = 56;
+/// Longer identifiers are cut. A name of a structured choice has 100 characters and should stay whole.
+const LONGEST: usize = 160;
 
 /// How an identifier is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

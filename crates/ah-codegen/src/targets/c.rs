@@ -10,7 +10,7 @@ use crate::error::CodegenError;
 use crate::lower::{Argument, LoweredModel, WholeOperation};
 use crate::printing::code::{Binds, Code};
 use crate::printing::expression::{Called, Dialect};
-use crate::printing::language::{Language, Names, ValueKind};
+use crate::printing::language::{Language, Names, Naming, ValueKind};
 use crate::printing::names::{Case, single};
 use crate::printing::text::number;
 use crate::printing::view::ModelView;
@@ -191,6 +191,10 @@ impl Language for CLanguage<'_> {
             ValueKind::Truth | ValueKind::Category => "int",
         };
         name.to_owned()
+    }
+
+    fn field_naming(&self) -> Naming<'_> {
+        (Case::Snake, RESERVED)
     }
 
     fn read(&self, slot: usize) -> Option<String> {

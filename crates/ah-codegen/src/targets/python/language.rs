@@ -7,6 +7,7 @@ use crate::lower::{Argument, LoweredModel};
 use crate::printing::code::{Binds, Code};
 use crate::printing::expression::{Called, Dialect};
 use crate::printing::language::{Language, Names, Naming, ValueKind};
+use crate::printing::names::Case;
 use crate::printing::text::number;
 
 /// Keywords of Python, and what the templates name themselves.
@@ -111,6 +112,11 @@ impl Language for PythonLanguage<'_> {
             ValueKind::Category => "Optional[str]",
         };
         name.to_owned()
+    }
+
+    /// Python has dicts, whose keys are the names.
+    fn field_naming(&self) -> Naming<'_> {
+        (Case::Kept, "")
     }
 
     fn read(&self, _: usize) -> Option<String> {

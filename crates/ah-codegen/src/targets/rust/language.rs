@@ -6,7 +6,7 @@ use ah_types::expr::Type;
 use crate::lower::{Argument, LoweredModel, WholeOperation};
 use crate::printing::code::{Binds, Code};
 use crate::printing::expression::{Called, Dialect};
-use crate::printing::language::{Language, Names, ValueKind};
+use crate::printing::language::{Language, Names, Naming, ValueKind};
 use crate::printing::names::{Case, Namer, single};
 use crate::printing::text::{number, rust_string, sentence};
 
@@ -18,7 +18,7 @@ const RESERVED: &str = "\
     context values memo node at slot leaf leaves features known needed number seen defined divide modulo \
     min max abs floor ceil log2 ctz same eq ne lt le gt ge precondition into try_into";
 const RESERVED_TYPES: &str = "\
-    Self Choice Context Row Number Leaf Vote Ends Ranking Unsure Device Promise UnknownChoice Heuristic \
+    Self Choice Config Context Row Number Leaf Vote Ends Ranking Unsure Device Promise UnknownChoice Heuristic \
     Option Some None Result Ok Err Other Memo Node Whole";
 /// Names that no package may have, beside the keywords.
 const RESERVED_CRATES: &str = "\
@@ -164,6 +164,10 @@ impl Language for RustLanguage<'_> {
             ValueKind::Category => self.enums.get(slot).map_or("u16", String::as_str),
         };
         name.to_owned()
+    }
+
+    fn field_naming(&self) -> Naming<'_> {
+        (Case::Snake, RESERVED)
     }
 
     fn choice(&self, choice: ChoiceId) -> String {

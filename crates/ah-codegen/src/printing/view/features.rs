@@ -1,0 +1,201 @@
+//! Logged and derived features, and the precondition.
+
+use std::collections::BTreeSet;
+
+use ah_types::expr::Type;
+use serde::Serialize;
+
+use super::viewer::{NameView, Viewer};
+use crate::lower::Argument;
+use crate::printing::expression::Printer;
+use crate::printing::language::{Language, ValueKind};
+use crate::printing::text::code;
+
+#[derive(Debug, Serialize)]
+pub struct FeatureView {
+    slot: usize,
+    identifier: String,
+    #[serde(flatten)]
+    name: NameView,
+    /// Its name, description and unit.
+    doc: String,
+    kind: ValueKind,
+    r#type: String,
+    /// True where the identifier is not the name.
+    renamed: bool,
+    /// True where the tree, the precondition or a derived feature needs it.
+    used: bool,
+    /// True where the tree tests it.
+    tested: bool,
+    /// The categories that code tells apart.
+    variants: Vec<VariantView>,
+    /// The literals of the categories that training saw.
+    seen: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct VariantView {
+    identifier: String,
+    #[serde(flatten)]
+    name: NameView,
+    /// The length of the name.
+    bytes: usize,
+    code: usize,
+    /// True where training saw it.
+    known: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub struct DerivedView {
+    slot: usize,
+    identifier: String,
+    #[serde(flatten)]
+    name: NameView,
+    expression: String,
+    kind: ValueKind,
+    r#type: String,
+    tested: bool,
+    /// The derived features that it takes.
+    parameters: Vec<ParameterView>,
+    /// The logged features that it reads, and `parameters`.
+    inputs: Vec<ParameterView>,
+    body: String,
+    /// The variables for truth values in the body.
+    variables: Vec<String>,
+    /// The calls that compute it, itself last, where nothing was computed before.
+    steps: Vec<StepView>,
+    /// The literals of the categories that training saw.
+    seen: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct ParameterView {
+    slot: usize,
+    identifier: String,
+    /// The feature's name as a string literal.
+    string: String,
+    r#type: String,
+}
+
+#[derive(Debug, Serialize)]
+pub struct StepView {
+    slot: usize,
+    identifier: String,
+    call: String,
+}
+
+#[derive(Debug, Serialize)]
+pub struct PreconditionView {
+    text: String,
+    string: String,
+    inputs: Vec<ParameterView>,
+    body: String,
+    variables: Vec<String>,
+}
+
+impl<L: Language> Viewer<'_, L> {
+    pub(super) fn feature(&self, slot: usize) -> FeatureView {
+        let (lowered, model) = (self.lowered, self.lowered.model);
+        let feature = &model.features.base().features()[slot];
+        let sentence = |text: &Option<String>| {
+            text.as_deref().map(|text| self.language.sentence(text)).filter(|text| !text.is_empty())
+        };
+        let mut doc = code(&feature.name);
+        if let Some(description) = sentence(&feature.description) {
+            doc.push_str(&format!(": {description}"));
+        }
+        if let Some(unit) = sentence(&feature.unit) {
+            doc.push_str(&format!(" ({unit})"));
+        }
+        let variants = lowered.variants[slot].iter().zip(&self.language.names().variants[slot]);
+        let variant = |(text, identifier): (&&str, &String)| VariantView {
+            identifier: identifier.clone(),
+            name: self.name(text),
+            bytes: text.len(),
+            code: lowered.code(text),
+            known: model.knows(slot, text),
+        };
+        let identifier = self.identifier(slot);
+        FeatureView {
+            slot,
+            renamed: identifier != feature.name,
+            identifier,
+            name: self.name(&feature.name),
+            doc,
+            kind: ValueKind::of(lowered, slot),
+            r#type: self.language.type_name(slot),
+            used: lowered.used[slot],
+            tested: lowered.tested[slot],
+            variants: variants.map(variant).collect(),
+            seen: self.seen(slot),
+        }
+    }
+
+    pub(super) fn seen(&self, slot: usize) -> Vec<String> {
+        self.lowered.model.categories[slot].iter().map(|category| self.literal(category)).collect()
+    }
+
+    pub(super) fn parameters(&self, slots: impl IntoIterator<Item = usize>) -> Vec<ParameterView> {
+        let parameter = |slot| ParameterView {
+            slot,
+            identifier: self.identifier(slot),
+            string: self.language.string(&self.lowered.model.features.all().features()[slot].name),
+            r#type: self.language.type_name(slot),
+        };
+        slots.into_iter().map(parameter).collect()
+    }
+
+    pub(super) fn derived(&self, printer: &mut Printer<'_, L>) -> Vec<DerivedView> {
+        let (lowered, features) = (self.lowered, &self.lowered.model.features);
+        let base = features.base().len();
+        let step = |slot: usize| {
+            let unchecked = |slot| Argument { slot, checked: false };
+            let (_, parameters) = lowered.inputs(slot);
+            let arguments: Vec<Argument> = parameters.into_iter().map(unchecked).collect();
+            StepView {
+                slot,
+                identifier: self.identifier(slot),
+                call: self.language.compute(slot, &arguments),
+            }
+        };
+        let mut views = Vec::new();
+        for (slot, (derived, typed)) in
+            (base..).zip(features.derived()).filter(|(slot, _)| lowered.used[*slot])
+        {
+            let (logged, parameters) = lowered.inputs(slot);
+            let body = printer.print(typed);
+            views.push(DerivedView {
+                slot,
+                identifier: self.identifier(slot),
+                name: self.name(&derived.name),
+                expression: code(&derived.expression),
+                kind: ValueKind::of(lowered, slot),
+                r#type: self.language.type_name(slot),
+                tested: lowered.tested[slot],
+                inputs: self.parameters(logged.into_iter().chain(parameters.iter().copied())),
+                parameters: self.parameters(parameters),
+                body: self.language.returned(body, typed.ty(), &mut printer.called),
+                variables: printer.called.take_variables(),
+                steps: lowered.needs(slot).into_iter().map(step).collect(),
+                seen: self.seen(slot),
+            });
+        }
+        views
+    }
+
+    pub(super) fn precondition(&self, printer: &mut Printer<'_, L>) -> Option<PreconditionView> {
+        let precondition = self.lowered.model.precondition.as_ref()?;
+        let mut logged = BTreeSet::new();
+        precondition.typed.for_each_feature(&mut |slot| {
+            logged.insert(slot);
+        });
+        let body = printer.truth(&precondition.typed);
+        Some(PreconditionView {
+            text: code(&precondition.expression),
+            string: self.language.string(&precondition.expression),
+            inputs: self.parameters(logged),
+            body: self.language.returned(body, Type::Bool, &mut printer.called),
+            variables: printer.called.take_variables(),
+        })
+    }
+}

@@ -1,0 +1,97 @@
+//! Where a model comes from, and where it holds.
+
+use ah_types::Device;
+use serde::Serialize;
+
+use super::viewer::{NameView, Viewer};
+use crate::printing::language::Language;
+use crate::printing::text::{number, shown};
+
+#[derive(Debug, Serialize)]
+pub struct DeviceView {
+    text: String,
+    #[serde(flatten)]
+    guard: GuardView,
+}
+
+/// What the guard compares: string literals and numbers.
+#[derive(Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum GuardView {
+    Cpu { model: String, cores: u32, instruction_sets: Vec<String> },
+    Cuda { name: String, multiprocessors: u32 },
+}
+
+#[derive(Debug, Serialize)]
+pub struct PromiseView {
+    target: String,
+    confidence: String,
+    limit: String,
+    mode: NameView,
+    inputs: u64,
+    groups: u64,
+    violations: u64,
+    threshold: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct ProvenanceView {
+    tool: String,
+    seed: u64,
+    logs: Vec<LogView>,
+    /// Held-out figures: name and value.
+    metrics: Vec<(String, String)>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct LogView {
+    file: NameView,
+    blake3: NameView,
+    rows: u64,
+}
+
+impl<L: Language> Viewer<'_, L> {
+    pub(super) fn device(&self, device: &Device) -> DeviceView {
+        let string = |text: &String| self.language.string(text);
+        let guard = match device {
+            Device::Cpu(cpu) => GuardView::Cpu {
+                model: string(&cpu.model),
+                cores: cpu.cores,
+                instruction_sets: cpu.instruction_sets.iter().map(string).collect(),
+            },
+            Device::Cuda(cuda) => {
+                GuardView::Cuda { name: string(&cuda.name), multiprocessors: cuda.multiprocessors }
+            }
+        };
+        DeviceView { text: shown(&device.to_string()), guard }
+    }
+
+    pub(super) fn promise(&self) -> Option<PromiseView> {
+        self.lowered.model.promise.as_ref().map(|promise| PromiseView {
+            target: number(promise.target),
+            confidence: number(promise.confidence),
+            limit: number(promise.limit),
+            mode: self.name(&promise.mode),
+            inputs: promise.inputs,
+            groups: promise.groups,
+            violations: promise.violations,
+            threshold: promise.threshold.map(number),
+        })
+    }
+
+    pub(super) fn provenance(&self) -> ProvenanceView {
+        let provenance = &self.lowered.model.provenance;
+        let log = |log: &ah_types::model::LogRecord| LogView {
+            file: self.name(&log.file),
+            blake3: self.name(&log.blake3),
+            rows: log.rows,
+        };
+        let metric = |(name, value): (&String, &serde_json::Value)| (shown(name), shown(&value.to_string()));
+        ProvenanceView {
+            tool: shown(&provenance.tool),
+            seed: provenance.seed,
+            logs: provenance.logs.iter().map(log).collect(),
+            metrics: provenance.metrics.iter().map(metric).collect(),
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Leaves, and trees as branches or as a table.
+
+use ah_types::tree::LeafUnsure;
+use ah_types::{Leaf, Ranked, Test};
+use serde::Serialize;
+
+use super::viewer::Viewer;
+use crate::lower::{Condition, Event, Row, votes};
+use crate::printing::evidence::{evidence, leaf_comment};
+use crate::printing::language::{Language, ValueKind};
+use crate::printing::paths::paths;
+use crate::printing::text::number;
+
+#[derive(Debug, Serialize)]
+pub struct LeafView {
+    index: usize,
+    /// The number of ranked choices in this leaf and those before.
+    end: usize,
+    /// Its choice and the evidence, for a comment.
+    comment: String,
+    /// The conditions on its path and the evidence, as string literals.
+    path: String,
+    evidence: String,
+    /// The choice where everything is offered.
+    best: Option<String>,
+    /// Why the leaf declines whatever is offered.
+    declines: Option<Reason>,
+    /// The choices, best first.
+    ranking: Vec<RankedView>,
+    /// The choices, in their own order.
+    votes: Vec<RankedView>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+pub enum Reason {
+    LowConfidence,
+    UnsafeLeaf,
+}
+
+#[derive(Debug, Serialize)]
+pub struct RankedView {
+    choice: String,
+    score: String,
+    probability: String,
+    allowed: bool,
+}
+
+/// A line of a tree that is printed as branches.
+#[derive(Debug, Serialize)]
+pub struct LineView {
+    indent: String,
+    #[serde(flatten)]
+    step: LineStep,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
+pub enum LineStep {
+    /// A derived feature is computed; it may be undefined.
+    Compute {
+        name: String,
+        r#type: String,
+        value: String,
+    },
+    /// The tree needs a feature for the first time on this path.
+    Need {
+        slot: usize,
+        name: String,
+        kind: ValueKind,
+        r#type: String,
+        logged: bool,
+        /// Where its value comes from; none where the variable has it already.
+        value: Option<String>,
+        /// The condition for a category that training never saw.
+        unknown: Option<String>,
+    },
+    If {
+        condition: String,
+    },
+    ElseIf {
+        condition: String,
+    },
+    Else,
+    End,
+    Leaf {
+        index: usize,
+    },
+}
+
+/// A row of trees that are printed as a table.
+#[derive(Debug, Serialize)]
+#[serde(tag = "row", rename_all = "snake_case")]
+pub enum RowView {
+    Leaf { index: usize },
+    AtMost { slot: usize, threshold: String, right: usize },
+    Differs { slot: usize, category: String, right: usize },
+}
+
+impl<L: Language> Viewer<'_, L> {
+    pub(super) fn leaves(&self) -> Vec<LeafView> {
+        let paths = paths(self.lowered.model);
+        let mut end = 0;
+        let view = |(index, leaf): (usize, &&Leaf)| {
+            end += leaf.ranking.len();
+            let best = leaf.choose(self.lowered.model.fallback, false);
+            LeafView {
+                index,
+                end,
+                comment: leaf_comment(self.lowered, leaf),
+                path: self.language.string(&paths[index]),
+                evidence: self.language.string(&evidence(self.lowered, leaf)),
+                best: best.map(|ranked| self.language.choice(ranked.choice)),
+                declines: leaf.unsure.map(|unsure| match unsure {
+                    LeafUnsure::LowConfidence => Reason::LowConfidence,
+                    LeafUnsure::Unsafe => Reason::UnsafeLeaf,
+                }),
+                ranking: leaf.ranking.iter().map(|r| self.ranked(r)).collect(),
+                votes: votes(leaf).map(|r| self.ranked(r)).collect(),
+            }
+        };
+        self.lowered.leaves.iter().enumerate().map(view).collect()
+    }
+
+    pub(super) fn ranked(&self, ranked: &Ranked) -> RankedView {
+        RankedView {
+            choice: self.language.choice(ranked.choice),
+            // No -0.0.
+            score: number(ranked.score + 0.0),
+            probability: number(ranked.probability),
+            allowed: ranked.allowed,
+        }
+    }
+
+    pub(super) fn tree(&self, events: &[(usize, Event<'_>)]) -> Vec<LineView> {
+        let line = |(level, event): &(usize, Event<'_>)| LineView {
+            indent: " ".repeat(4 * (level + 1)),
+            step: self.step(event),
+        };
+        events.iter().map(line).collect()
+    }
+
+    pub(super) fn step(&self, event: &Event<'_>) -> LineStep {
+        match event {
+            Event::Compute(slot, arguments) => LineStep::Compute {
+                name: self.identifier(*slot),
+                r#type: self.language.type_name(*slot),
+                value: self.language.compute(*slot, arguments),
+            },
+            Event::Need(slot, arguments) => {
+                let logged = self.lowered.derived_type(*slot).is_none();
+                LineStep::Need {
+                    slot: *slot,
+                    name: self.identifier(*slot),
+                    kind: ValueKind::of(self.lowered, *slot),
+                    r#type: self.language.type_name(*slot),
+                    logged,
+                    value: if logged {
+                        self.language.read(*slot)
+                    } else {
+                        arguments.as_ref().map(|arguments| self.language.compute(*slot, arguments))
+                    },
+                    unknown: self.unknown(*slot),
+                }
+            }
+            Event::If(condition, false) => LineStep::If { condition: self.condition(condition) },
+            Event::If(condition, true) => LineStep::ElseIf { condition: self.condition(condition) },
+            Event::Else => LineStep::Else,
+            Event::End => LineStep::End,
+            Event::Leaf(index) => LineStep::Leaf { index: *index },
+        }
+    }
+
+    pub(super) fn condition(&self, condition: &Condition<'_>) -> String {
+        match condition {
+            Condition::AtMost(slot, threshold) => self.language.at_most(*slot, *threshold),
+            Condition::Is(slot, category) => self.language.is(*slot, category),
+            Condition::Holds(slot) => self.identifier(*slot),
+        }
+    }
+
+    pub(super) fn unknown(&self, slot: usize) -> Option<String> {
+        let (model, name) = (self.lowered.model, self.identifier(slot));
+        match ValueKind::of(self.lowered, slot) {
+            ValueKind::Integer | ValueKind::Number => None,
+            ValueKind::Category => Some(self.language.unseen(slot)),
+            ValueKind::Truth => match (model.knows(slot, "True"), model.knows(slot, "False")) {
+                (true, true) => None,
+                (true, false) => Some(self.language.negated(&name)),
+                (false, true) => Some(name),
+                (false, false) => Some(self.language.truth(true).alone()),
+            },
+        }
+    }
+
+    pub(super) fn row(&self, row: &Row<'_>) -> RowView {
+        match row {
+            Row::Leaf(index) => RowView::Leaf { index: *index },
+            Row::Split(Test::Numerical { slot, threshold }, right) => {
+                RowView::AtMost { slot: *slot, threshold: number(*threshold), right: *right }
+            }
+            Row::Split(Test::Categorical { slot, category }, right) => {
+                RowView::Differs { slot: *slot, category: self.literal(category), right: *right }
+            }
+        }
+    }
+}

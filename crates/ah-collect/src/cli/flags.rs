@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ah_types::timing::TimingPolicy;
+use clap::{Args as _, FromArgMatches as _};
 
 use crate::plan::Shard;
 use crate::worker::Limits;
@@ -55,6 +56,14 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 impl RunFlags {
+    /// The flags of this process, which has no others; wrong ones end it. `about` is the first line of --help.
+    #[must_use]
+    pub fn of_this_process(about: &str) -> Self {
+        let command = clap::Command::new("ah-collect").about(about.to_owned());
+        let matches = Self::augment_args(command).get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|e| e.exit())
+    }
+
     /// The limits of a worker process.
     #[must_use]
     pub fn limits(&self) -> Limits {

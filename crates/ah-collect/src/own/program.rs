@@ -6,7 +6,6 @@ use std::sync::Arc;
 use ah_cli::stderr;
 use ah_measure::{Runner, Subject};
 use ah_types::Optimization;
-use clap::{Args as _, FromArgMatches as _};
 
 use super::decision::Decision;
 use super::functions::{Check, FunctionRunner, Functions};
@@ -22,10 +21,7 @@ impl<T: Clone + Send + 'static> Decision<T> {
     /// panics, ends the process or never ends costs its time on that input. So call this first in `main`.
     #[must_use]
     pub fn main(self) -> ExitCode {
-        let optimization = &self.subject.optimization;
-        let command = clap::Command::new("ah-collect").about(optimization.description.clone());
-        let matches = RunFlags::augment_args(command).get_matches();
-        let flags = RunFlags::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
+        let flags = RunFlags::of_this_process(&self.subject.optimization.description);
         ah_cli::finish(self.run(&flags))
     }
 

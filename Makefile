@@ -28,9 +28,7 @@ pipeline: setup ## Measure, learn, generate, compile and consult a heuristic for
 	scripts/pipeline.sh $(PIPELINE) --samples $(SAMPLES) --seconds $(SECONDS_TO_COLLECT) --fresh $(FRESH) --seed $(SEED) --backend $(BACKEND) --max-risk $(MAX_RISK)
 
 test: lint ## Formats, lints and tests everything; CI runs exactly this
-	cargo test --workspace --quiet
-	@if python3 -m pytest --version >/dev/null 2>&1; then python3 -m pytest -q python; \
-	else echo "SKIPPED: python/ is not tested, because pytest is missing (pip install pytest)"; fi
+	scripts/test.sh
 
 lint: ## Formats and lints, warnings denied
 	cargo fmt --all --check

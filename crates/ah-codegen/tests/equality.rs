@@ -334,6 +334,8 @@ fn c_decides_as_the_model_does() {
         ("gcc", "c", vec!["-std=c99", "-O2"]),
         ("clang", "c", vec!["-std=c99", "-O2", "-march=native", "-ffp-contract=fast"]),
         ("gcc", "c", vec!["-std=gnu11", "-O2", "-march=native", "-ffp-contract=fast"]),
+        // As gcc says of itself with -march=native on a Sapphire Rapids server.
+        ("gcc", "c", vec!["-std=gnu11", "-O1", "-U__FLT_EVAL_METHOD__", "-D__FLT_EVAL_METHOD__=16"]),
         ("g++", "c++", vec!["-std=c++17", "-O1"]),
         ("clang++", "c++", vec!["-std=c++17", "-O1"]),
     ];

@@ -34,7 +34,10 @@ fn outputs_that_cannot_be_written() {
     if full.exists() {
         outputs.push((full, "No space left on device"));
     } else {
-        eprintln!("skipped: no /dev/full here, so a full disk is not tried");
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!("skipped: no /dev/full here, so a full disk is not tried\n"),
+        );
     }
     for (output, reason) in outputs {
         let (code, message) = error(fake(&folder).arg("-o").arg(&output));

@@ -16,11 +16,17 @@ fn gpu(what: &str) -> bool {
     match ah_kernels::cuda::count() {
         Ok(n) if n > 0 => true,
         Ok(_) => {
-            eprintln!("skipped: there is no GPU here, so {what} is not tried");
+            let _ = std::io::Write::write_fmt(
+                &mut std::io::stderr(),
+                format_args!("skipped: there is no GPU here, so {what} is not tried\n"),
+            );
             false
         }
         Err(e) => {
-            eprintln!("skipped: {e}; so {what} is not tried");
+            let _ = std::io::Write::write_fmt(
+                &mut std::io::stderr(),
+                format_args!("skipped: {e}; so {what} is not tried\n"),
+            );
             false
         }
     }
@@ -193,7 +199,10 @@ fn bad_input_is_named() {
 #[test]
 fn without_a_gpu_one_sentence_says_what_is_missing() {
     if ah_kernels::cuda::count().is_ok_and(|n| n > 0) {
-        eprintln!("skipped: this machine has a GPU, so nothing is missing");
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!("skipped: this machine has a GPU, so nothing is missing\n"),
+        );
         return;
     }
     let folder = Folder::new();

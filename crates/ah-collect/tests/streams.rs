@@ -36,7 +36,10 @@ fn a_closed_standard_error_costs_messages_and_nothing_else() {
 #[test]
 fn a_full_standard_error_costs_messages_and_nothing_else() {
     let Ok(full) = File::options().write(true).open("/dev/full") else {
-        eprintln!("skipped: no /dev/full here, so a full standard error is not tried");
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!("skipped: no /dev/full here, so a full standard error is not tried\n"),
+        );
         return;
     };
     let folder = Folder::new();

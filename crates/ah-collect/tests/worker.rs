@@ -83,7 +83,10 @@ fn several_devices_share_one_sequence_and_one_log() {
 #[test]
 fn a_hung_worker_does_not_outlive_its_parent() {
     if !std::path::Path::new("/proc/self/task").exists() {
-        eprintln!("skipped: no /proc here, so the worker cannot be found");
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!("skipped: no /proc here, so the worker cannot be found\n"),
+        );
         return;
     }
     let folder = Folder::new();

@@ -35,6 +35,11 @@ fn a_closed_or_full_standard_error_costs_messages_and_nothing_else() {
     assert_eq!(train(closed(), closed()), Some(0));
     match File::options().write(true).open("/dev/full") {
         Ok(full) => assert_eq!(train(Stdio::null(), full.into()), Some(0)),
-        Err(_) => eprintln!("skipped: no /dev/full here, so a full standard error is not tried"),
+        Err(_) => {
+            let _ = std::io::Write::write_fmt(
+                &mut std::io::stderr(),
+                format_args!("skipped: no /dev/full here, so a full standard error is not tried\n"),
+            );
+        }
     }
 }

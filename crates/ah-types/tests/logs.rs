@@ -351,7 +351,10 @@ proptest! {
 fn reads_the_published_logs() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     if !folder.is_dir() {
-        println!("skipped: without the published logs, reading real logs stays untested");
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!("skipped: without the published logs, reading real logs stays untested\n"),
+        );
         return;
     }
     for (file, choices, repeats) in [("pad_mm_a100", 2, 3), ("mixedmm_h100", 54, 3)] {

@@ -33,8 +33,11 @@ pub fn published(name: &str) -> Option<PathBuf> {
         PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/data").join(name)
     };
     if !path.exists() {
-        eprintln!(
-            "skipped: {name} is not under ../shared/data, so learning from this log of PyTorch is not tested"
+        let _ = std::io::Write::write_fmt(
+            &mut std::io::stderr(),
+            format_args!(
+                "skipped: {name} is not under ../shared/data, so learning from this log of PyTorch is not tested\n"
+            ),
         );
         return None;
     }

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Runs all tests. The last lines list what was skipped, with the reason and how often.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+log=target/test.log
+mkdir -p target
+: > $log
+failed=no
+cargo test --workspace --quiet 2>&1 | tee -a $log || failed=yes
+if python3 -m pytest --version > /dev/null 2>&1; then
+  python3 -m pytest -q -rs python 2>&1 | tee -a $log || failed=yes
+else
+  echo "skipped: pytest is missing (pip install pytest), so python/ is not tested" | tee -a $log
+fi
+
+passed=$(grep -oE '[0-9]+ passed' $log | awk '{ n += $1 } END { print n + 0 }')
+skips=$(grep -oE '(^|[^a-z])skipped: .*|^SKIPPED .*' $log | sed -E 's/^[^a-zS]//' | sort | uniq -c | sort -rn || true)
+echo
+echo "$passed tests passed."
+if [ -n "$skips" ]; then
+  echo "Skipped (times, reason):"
+  echo "$skips"
+else
+  echo "Nothing was skipped."
+fi
+[ $failed = no ]

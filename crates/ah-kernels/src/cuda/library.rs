@@ -67,9 +67,12 @@ mod tests {
     fn a_missing_library_is_named_with_its_remedy() {
         for library in [Library::Driver, Library::Nvrtc, Library::Cublas, Library::CublasLt] {
             match library.require() {
-                Ok(()) => let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("skipped: {} is installed here\n", library.name()),
+                Ok(()) => {
+                    let reason = format!("skipped: {} is installed here\n", library.name());
+                    let _ = std::io::Write::write_all(&mut std::io::stderr(), reason.as_bytes());
+                }
                 Err(e) => {
-                    let message = e.to_string());
+                    let message = e.to_string();
                     assert!(message.contains(library.name()) && message.contains("install"), "{message}");
                 }
             }

@@ -1,8 +1,7 @@
-//! What a decision costs the calling program, in nanoseconds.
+//! The cost of a decision for the calling program, in nanoseconds.
 //!
-//! `cargo bench -p ah-runtime`. The targets: a remembered pick adds at most 50 ns, a model file
-//! decides in at most 400 ns, context building and guards included. (The generated crate, at
-//! most 150 ns, is timed by `scripts/latency.sh`: nothing here may import one.)
+//! `cargo bench -p ah-runtime`. Targets, context building and guards included: a remembered pick adds at most 50 ns, a
+//! model file decides in at most 400 ns. `scripts/latency.sh` times generated crates, which no crate here may import.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -110,8 +109,8 @@ fn model_file(c: &mut Criterion) {
     group.finish();
 }
 
-/// Nanoseconds of a call in short batches: their median, and the least, which is what a call costs by
-/// itself, because other programs only ever add to a time.
+/// Nanoseconds of a call, timed in short batches: the median, and the least. The least is closest to the cost of the call
+/// alone, because other programs only add time.
 fn ns(mut call: impl FnMut()) -> (f64, f64) {
     const CALLS: u32 = 500;
     let batch = |_| {
@@ -124,7 +123,7 @@ fn ns(mut call: impl FnMut()) -> (f64, f64) {
     (batches[batches.len() / 2], batches[0])
 }
 
-/// The targets, on the medians.
+/// Compares the medians with the targets.
 fn targets(_: &mut Criterion) {
     let (plain, watched) = (multi_kernel(None), multi_kernel(Some(Watch::default())));
     let auto = consulting();

@@ -1,146 +1,185 @@
-//! A matrix product that dispatches among the crates `gemm` and `matrixmultiply` and our blocked
-//! kernels, over a stream of shapes as they come up in inference.
+//! A matrix product that asks a learned heuristic which kernel to run, on shapes that it meets for the first time.
 //!
-//! `cargo run --release -p ah-runtime --example dispatch_matmul` (with `-- --explain`: every pick, and why it was measured)
+//! ```sh
+//! cargo build --release -p ah-train
+//! cargo run --release -p ah-runtime --example dispatch_matmul            # measures for 60 s, learns, and is judged
+//! cargo run --release -p ah-runtime --example dispatch_matmul -- 7       # fresh shapes again, by another seed
+//! ```
 //!
-//! The first product of a shape measures; picks are kept on disk for the next run. With
-//! `AUTOHEURISTIC_COLLECT=mm` what is measured goes into a log that `ah-train` learns from, and with
-//! the model's folder in `AUTOHEURISTIC_PATH` the heuristic decides first.
+//! 1. *Measure, once*: random shapes go through a [`MultiKernel`], which times every kernel and appends to a log.
+//! 2. *Learn, once*: `ah-train` makes `model.json` from the log.
+//! 3. *Ask*: 150 shapes that no log holds. The heuristic decides at the first call, and nothing is measured.
+//!
+//! The log and the model stay in `target/dispatch_matmul`; delete it to measure again.
 
 mod stream;
 
-use std::process::ExitCode;
-use std::time::Instant;
+use std::error::Error;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
 
 use ah_kernels::cpu::kernels::{KernelError, MatMul, MatMut, MatRef, Scratch};
+use ah_measure::sampling;
 use ah_runtime::ah_types::{Optimization, Scalar};
-use ah_runtime::multi_kernel::{Dimension, Event, Watch};
+use ah_runtime::multi_kernel::Dimension;
 use ah_runtime::{AutoHeuristic, MultiKernel};
 
-/// m, k, n, and how often the shape comes in the stream.
-const SHAPES: [([usize; 3], u32); 24] = [
-    // A decoder's step, one or a few tokens.
-    ([1, 2048, 2048], 40),
-    ([1, 2048, 5632], 20),
-    ([4, 1024, 4096], 20),
-    ([8, 2048, 2048], 10),
-    ([16, 1024, 1024], 20),
-    // An encoder's layers, 128 tokens.
-    ([128, 768, 768], 12),
-    ([128, 768, 3072], 4),
-    ([128, 3072, 768], 4),
-    // Attention heads.
-    ([128, 64, 128], 100),
-    ([128, 128, 64], 100),
-    ([197, 64, 197], 60),
-    ([50, 64, 50], 200),
-    // Convolutions as products.
-    ([64, 147, 3136], 8),
-    ([64, 576, 3136], 4),
-    ([256, 64, 784], 20),
-    ([32, 27, 12544], 8),
-    // Small, odd and thin.
-    ([10, 10, 10], 500),
-    ([37, 37, 37], 200),
-    ([100, 100, 100], 100),
-    ([333, 100, 77], 50),
-    ([1000, 16, 1000], 8),
-    ([2000, 16, 16], 20),
-    ([512, 512, 512], 4),
-    ([1000, 1000, 1000], 1),
-];
+const FOLDER: &str = "target/dispatch_matmul";
+const MEASURING: Duration = Duration::from_secs(60);
+/// The seed of the measured shapes; a stream of fresh ones has another.
+const SEED: u64 = 0;
+const FRESH: u64 = 150;
+const SIZES: (u64, u64) = (1, 2048);
+/// Multiply-adds: about 3 µs to 2 ms on one core. Below, a decision's 0.1 to 0.2 µs cost more than they can gain, and a
+/// program calls one kernel directly.
+const WORK: std::ops::RangeInclusive<u64> = 64 << 10..=64 << 20;
 
-/// The product of the program: sizes are features, everything else is the same in this program.
+type Shape = [usize; 3];
+
+/// Shape `index` of the sequence of `seed`.
+fn shape(seed: u64, index: u64) -> Shape {
+    let mut rng = sampling::rng(seed, index);
+    loop {
+        let sizes = [(); 3].map(|()| sampling::dimension(&mut rng, SIZES.0, SIZES.1, 0.5));
+        if WORK.contains(&sizes.iter().product()) {
+            return sizes.map(|size| usize::try_from(size).unwrap_or(usize::MAX));
+        }
+    }
+}
+
+/// The features of a product of two row-major matrices, in the order of the optimization `mm`.
+fn values([m, k, n]: Shape) -> [Scalar<'static>; 12] {
+    let float = || Scalar::from("torch.float32");
+    let strides = [k, 1, n, 1].map(Scalar::from);
+    let [a, b, c, d] = strides;
+    [m.into(), k.into(), n.into(), a, b, c, d, float(), float(), true.into(), true.into(), false.into()]
+}
+
 struct Product {
-    kernels: MultiKernel<MatMul>,
+    shape: Shape,
+    operands: (Vec<f32>, Vec<f32>),
+    result: Vec<f32>,
 }
 
 impl Product {
-    fn new(choices: &[MatMul]) -> Result<Self, Box<dyn std::error::Error>> {
-        let decision = AutoHeuristic::builder("mm").optimization(&Optimization::built_in("mm")?);
-        let mut builder = MultiKernel::builder(decision.fallback(&MatMul::fallback().name()))
-            .max_picks(SHAPES.len())
-            .watch(Watch::default());
-        // The shapes of a network are few and come again: each is measured. The strides follow from them.
-        for size in ["m", "k", "n"] {
-            builder = builder.dimension(size, Dimension::exact());
-        }
-        for choice in choices {
-            builder = builder.kernel(&choice.name(), env!("CARGO_PKG_VERSION"), *choice);
-        }
-        Ok(Self { kernels: builder.build()? })
+    fn new(shape @ [m, k, n]: Shape) -> Self {
+        #[allow(clippy::cast_precision_loss)]
+        let random = |len: usize| (0..len).map(|i| ((i * 7919) % 1000) as f32 / 500.0 - 1.0).collect();
+        Self { shape, operands: (random(m * k), random(k * n)), result: vec![0.0; m * n] }
     }
 
-    /// `c = a · b` by the fastest kernel.
-    fn run(&self, a: MatRef, b: MatRef, c: &mut MatMut, scratch: &mut Scratch) -> Result<(), KernelError> {
-        let (m, k, n) = (a.rows(), a.cols(), b.cols());
-        let values: [Scalar<'_>; 12] = [
-            m.into(),
-            k.into(),
-            n.into(),
-            a.row_stride().into(),
-            a.col_stride().into(),
-            b.row_stride().into(),
-            b.col_stride().into(),
-            "torch.float32".into(),
-            "torch.float32".into(),
-            true.into(),
-            true.into(),
-            false.into(),
-        ];
-        self.kernels.run(&values, |kernel| kernel.run(a, b, c, scratch))
+    fn run(&mut self, choice: MatMul, scratch: &mut Scratch) -> Result<(), KernelError> {
+        let [m, k, n] = self.shape;
+        let (a, b) = (MatRef::row_major(&self.operands.0, m, k)?, MatRef::row_major(&self.operands.1, k, n)?);
+        choice.run(a, b, &mut MatMut::row_major(&mut self.result, m, n)?, scratch)
     }
 }
 
-fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
+fn main() -> Result<ExitCode, Box<dyn Error>> {
+    let seed = std::env::args().nth(1).map_or(Ok(1), |text| text.parse())?;
     let choices: Vec<MatMul> = MatMul::choices().into_iter().filter(|c| c.available().is_ok()).collect();
     let names: Vec<String> = choices.iter().map(MatMul::name).collect();
-    let fallback =
-        choices.iter().position(|c| *c == MatMul::fallback()).ok_or("the fallback is not available")?;
-    let product = Product::new(&choices)?;
-
-    #[allow(clippy::cast_precision_loss)]
-    let random =
-        |len: usize| (0..len).map(|i| ((i * 7919) % 1000) as f32 / 500.0 - 1.0).collect::<Vec<f32>>();
-    let inputs: Vec<_> = SHAPES.iter().map(|([m, k, n], _)| (random(m * k), random(k * n))).collect();
-    let mut outputs: Vec<_> = SHAPES.iter().map(|([m, _, n], _)| vec![0.0_f32; m * n]).collect();
-    let mut scratch = Scratch::default();
-    let mut run = |contender: usize, input: usize| -> Result<(), KernelError> {
-        let ([m, k, n], (a, b)) = (SHAPES[input].0, &inputs[input]);
-        let (a, b) = (MatRef::row_major(a, m, k)?, MatRef::row_major(b, k, n)?);
-        let mut c = MatMut::row_major(&mut outputs[input], m, n)?;
-        match choices.get(contender) {
-            Some(choice) => choice.run(a, b, &mut c, &mut scratch),
-            None => product.run(a, b, &mut c, &mut scratch),
-        }
+    let fallback = MatMul::fallback().name();
+    let decision = || -> Result<_, Box<dyn Error>> {
+        Ok(AutoHeuristic::builder("mm").optimization(&Optimization::built_in("mm")?).fallback(&fallback))
     };
 
-    let begin = Instant::now();
-    for input in 0..SHAPES.len() {
-        run(choices.len(), input)?;
+    let model = Path::new(FOLDER).join("model.json");
+    if !model.exists() {
+        measure(decision()?, &choices)?;
+        learn(&model)?;
     }
-    let measuring = begin.elapsed();
+    let cost: f64 = std::fs::read_to_string(cost_file())?.trim().parse()?;
+
+    let mm = decision()?.choices(names.clone()).model(&model).build()?;
+    let mut products: Vec<Product> = (0..FRESH).map(|index| Product::new(shape(seed + 1, index))).collect();
+    let mut scratch = Scratch::default();
+    let (mut declined, mut first_calls) = (0, Duration::ZERO);
+    for product in &mut products {
+        let begin = Instant::now();
+        let answer = mm.choose(&values(product.shape));
+        product.run(choices[answer.index], &mut scratch)?;
+        first_calls += begin.elapsed();
+        declined += u32::from(!answer.is_learned());
+    }
+
+    // Each shape comes as often as fills a millisecond: small products come often, large ones seldom.
+    let fallback = names.iter().position(|name| *name == fallback).ok_or("the fallback is not available")?;
+    let calls = products.iter_mut().map(|product| {
+        product.run(choices[fallback], &mut scratch)?;
+        let begin = Instant::now();
+        product.run(choices[fallback], &mut scratch)?;
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let calls = (1e-3 / begin.elapsed().as_secs_f64()).clamp(1.0, 500.0) as u32;
+        Ok::<_, KernelError>(calls)
+    });
+    let calls = calls.collect::<Result<Vec<_>, _>>()?;
+    println!(
+        "{FRESH} fresh shapes in {} calls; the heuristic declined on {declined}; the first calls took {first_calls:.1?}\n",
+        calls.iter().sum::<u32>()
+    );
     let mut failed = None;
-    let calls = SHAPES.map(|(_, calls)| calls);
-    let ms = stream::time(choices.len() + 1, &calls, 3, |contender, input| {
-        failed = run(contender, input).err().or(failed.take());
+    let timings = stream::Timings::take(names, fallback, calls, 5, |contender, input| {
+        let product = &mut products[input];
+        let choice = choices.get(contender).copied();
+        let choice = choice.unwrap_or_else(|| choices[mm.choose(&values(product.shape)).index]);
+        failed = product.run(choice, &mut scratch).err().or(failed.take());
     });
     if let Some(error) = failed {
         return Err(error.into());
     }
-    let measured = product.kernels.events().iter().filter(|e| matches!(e, Event::Measured { .. })).count();
-    println!(
-        "{} shapes, of which this run measured {measured}, {} calls; the first calls took {measuring:.2?}\n",
-        SHAPES.len(),
-        calls.iter().sum::<u32>()
-    );
-    let beats = stream::report(&names, fallback, &calls, &ms);
-    if !beats && measured < SHAPES.len() {
-        println!("an earlier run measured on a busier machine? AUTOHEURISTIC_DISABLE_CACHE=1 measures anew");
-    }
+    let beats = timings.report(Duration::from_secs_f64(cost));
     if std::env::args().any(|argument| argument == "--explain") {
-        stream::by_input(SHAPES.iter().map(|([m, k, n], _)| format!("{m} x {k} x {n}")), &names, &ms);
-        println!("\n{}", product.kernels.explain());
+        timings.by_input(products.iter().map(|p| format!("{:?}", p.shape)));
     }
     Ok(if beats { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Seconds that measuring and learning took.
+fn cost_file() -> std::path::PathBuf {
+    Path::new(FOLDER).join("seconds.txt")
+}
+
+/// Measures random shapes until the time is over: the first call of a shape times every kernel.
+fn measure(decision: ah_runtime::Builder, choices: &[MatMul]) -> Result<(), Box<dyn Error>> {
+    let log = Path::new(FOLDER).join("train.txt");
+    let _ = std::fs::remove_file(&log);
+    let mut builder = MultiKernel::<MatMul>::builder(decision.log(log)).append_to_log(true).no_cache();
+    for size in ["m", "k", "n", "mat1_stride_0", "mat2_stride_0"] {
+        builder = builder.dimension(size, Dimension::exact());
+    }
+    for choice in choices {
+        builder = builder.kernel(&choice.name(), env!("CARGO_PKG_VERSION"), *choice);
+    }
+    let kernels = builder.max_picks(usize::MAX).build()?;
+    let (begin, mut scratch, mut measured) = (Instant::now(), Scratch::default(), 0);
+    while begin.elapsed() < MEASURING {
+        let mut product = Product::new(shape(SEED, measured));
+        kernels.run(&values(product.shape), |kernel| product.run(*kernel, &mut scratch))?;
+        measured += 1;
+    }
+    println!("measured {measured} shapes in {:.1?}", begin.elapsed());
+    std::fs::write(cost_file(), begin.elapsed().as_secs_f64().to_string())?;
+    Ok(())
+}
+
+/// Learns a heuristic that always decides.
+fn learn(model: &Path) -> Result<(), Box<dyn Error>> {
+    let begin = Instant::now();
+    let log = Path::new(FOLDER).join("train.txt");
+    let train = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/release/ah-train");
+    let mut command = Command::new(&train);
+    command.arg(log).args(["--heuristic-name", "Mm", "--max-risk", "none", "--model"]).arg(model);
+    command.arg("--out").arg(Path::new(FOLDER).join("generated"));
+    let status = command.stdout(std::process::Stdio::null()).status();
+    let status =
+        status.map_err(|e| format!("{}: {e}; cargo build --release -p ah-train", train.display()))?;
+    if !status.success() {
+        return Err(format!("{} ended with {status}", train.display()).into());
+    }
+    println!("learned in {:.1?}\n", begin.elapsed());
+    let measuring: f64 = std::fs::read_to_string(cost_file())?.trim().parse()?;
+    std::fs::write(cost_file(), (measuring + begin.elapsed().as_secs_f64()).to_string())?;
+    Ok(())
 }

@@ -1,10 +1,12 @@
-//! A row softmax as MultiKernel: three passes, two passes or rows kept close, with the instruction
-//! sets and the threads of this processor.
+//! A row softmax as a [`MultiKernel`]: three passes, two passes or rows kept close, with the instruction sets and the
+//! threads of this processor.
 //!
-//! `cargo run --release -p ah-runtime --example multi_kernel_softmax` (with `-- --explain`: every pick, and why it was measured)
+//! `cargo run --release -p ah-runtime --example multi_kernel_softmax` (with `-- --explain`: every pick, and why it was
+//! measured)
 //!
-//! Rows and columns are keyed by bucket, as in a program that meets new sizes all the time: only
-//! some of the sizes of the stream are measured, the others find the pick of their bucket.
+//! Rows and columns are keyed by bucket, as in a program that meets new sizes all the time. Only some sizes of the
+//! stream are measured; the others find the pick of their bucket. Each run measures again, so that the cost is seen; a
+//! program leaves `no_cache` out, and its next start finds the picks on disk.
 
 mod stream;
 
@@ -52,6 +54,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let decision =
         AutoHeuristic::builder("softmax").numerical("rows").numerical("columns").fallback(&names[fallback]);
     let mut builder = MultiKernel::<Softmax>::builder(decision)
+        .no_cache()
         .dimension("rows", Dimension::dynamic())
         .dimension("columns", Dimension::dynamic());
     for (choice, name) in choices.iter().zip(&names) {
@@ -78,8 +81,8 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     }
     let measuring = begin.elapsed();
     let mut failed = None;
-    let calls = SIZES.map(|(_, calls)| calls);
-    let ms = stream::time(choices.len() + 1, &calls, 5, |contender, input| {
+    let calls = SIZES.iter().map(|(_, calls)| *calls).collect();
+    let timings = stream::Timings::take(names, fallback, calls, 5, |contender, input| {
         failed = run(contender, input).err().or(failed.take());
     });
     if let Some(error) = failed {
@@ -87,12 +90,12 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     }
     let measured = softmax.events().iter().filter(|e| matches!(e, Event::Measured { .. })).count();
     println!(
-        "{} sizes, of which this run measured {measured}; the first calls took {measuring:.2?}\n",
+        "{} sizes, of which {measured} were measured; the first calls took {measuring:.2?}\n",
         SIZES.len()
     );
-    let beats = stream::report(&names, fallback, &calls, &ms);
+    let beats = timings.report(measuring);
     if std::env::args().any(|argument| argument == "--explain") {
-        stream::by_input(SIZES.iter().map(|([rows, columns], _)| format!("{rows} x {columns}")), &names, &ms);
+        timings.by_input(SIZES.iter().map(|([rows, columns], _)| format!("{rows} x {columns}")));
         println!("\n{}", softmax.explain());
     }
     Ok(if beats { ExitCode::SUCCESS } else { ExitCode::FAILURE })

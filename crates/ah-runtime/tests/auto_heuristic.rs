@@ -10,7 +10,7 @@ use ah_runtime::{
 use ah_types::{Context, Device, Outcome, Scalar, log};
 use common::pad_mm;
 
-/// The features stand in another order than the model's.
+/// A decision point whose features have another order than the model's.
 fn builder() -> Builder {
     AutoHeuristic::builder("pad_mm")
         .choices(["stream", "pad", "orig"])
@@ -154,7 +154,7 @@ fn top_k_ranks_and_always_includes() {
     assert_eq!(top("float32", 2, &|_| true).unwrap(), "pad stream orig");
     assert_eq!(top("float32", 3, &|_| true).unwrap(), "pad stream orig");
     assert_eq!(top("float32", 2, &|choice| choice != 1).unwrap(), "stream orig");
-    // Unsure which one is best, it still knows which ones to try.
+    // Not sure which choice is best, the heuristic still ranks them.
     assert_eq!(top("float64", 2, &|_| true).unwrap(), "pad orig");
     assert_eq!(top("int8", 2, &|_| true), Err(Reason::Unsure(Unsure::UnknownCategory(2))));
     assert_eq!(top("float32", 2, &|_| false), Err(Reason::NotAvailable));
@@ -202,7 +202,7 @@ fn collecting_appends_a_log_that_training_reads_and_takes_the_fallback() {
             "float32,5,64,0,pad,2",
         ]
     );
-    // Without collecting nothing is recorded.
+    // A run that does not collect records nothing.
     let path = folder.path().join("none.txt");
     let auto = builder().role(Role::Consult).log(&path).build().unwrap();
     assert!(!auto.record_timings(&values("float32", 5.0, 64.0), [("pad", measured())]).unwrap());
@@ -254,7 +254,7 @@ fn models_in_a_folder_are_swapped_while_the_program_runs() {
     assert_eq!((answer().choice, answer().fallback), ("orig", None));
     assert!(auto.explain().contains("Second, and longer serves"), "{}", auto.explain());
 
-    // What is no model does not cost the one that was there.
+    // A file that holds no model leaves the previous model in place.
     for broken in ["{", "", &second[..second.len() / 2], &second.replace("\"version\": 1", "\"version\": 9")]
     {
         std::fs::write(&path, broken).unwrap();
@@ -265,11 +265,11 @@ fn models_in_a_folder_are_swapped_while_the_program_runs() {
     reload_models();
     assert_eq!(answer().fallback, Some(Reason::NoHeuristic));
 
-    // Without being asked to look.
+    // The watching thread finds the file by itself.
     model.write(&path).unwrap();
     let begin = std::time::Instant::now();
     while answer().fallback.is_some() {
-        assert!(begin.elapsed().as_secs() < 30, "the folder is not watched");
+        assert!(begin.elapsed().as_secs() < 30, "nothing watches the folder");
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
 }
@@ -293,7 +293,7 @@ fn registering_serves_decision_points_that_exist_already() {
     assert_eq!(auto.choose(&values).fallback, Some(Reason::NoHeuristic));
     ah_runtime::register(LoadedModel::from(model.clone()));
     assert_eq!((auto.choose(&values).choice, auto.choose(&values).fallback), ("pad", None));
-    // Again, under the same name: it takes the place.
+    // A second registration of the same name replaces the first.
     model.choices = vec!["a".to_owned(), "b".to_owned(), "c".to_owned()];
     ah_runtime::register(LoadedModel::from(model));
     assert_eq!(registered("registered_late").len(), 1);
@@ -307,7 +307,7 @@ fn threads_decide_while_models_are_swapped() {
     let environment = Environment { model_folders: vec![folder.path().to_owned()], ..Environment::default() };
     let path = folder.path().join("model.json");
     let first = pad_mm("First", None).to_json();
-    // One decides pad for k = 101, the other orig; both decide orig for k = 100.
+    // The models differ for k = 101 (pad or orig) and agree for k = 100 (orig).
     let texts = [first.clone(), first.replace("100.0", "500.0").replace("First", "The second")];
     std::fs::write(&path, &texts[0]).unwrap();
     let auto = builder().environment(environment).build().unwrap();

@@ -1,4 +1,4 @@
-//! The environment says where things are, and events reach the `log` crate.
+//! The environment sets folders and limits, and events reach the `log` crate.
 
 #[path = "common/virtual_kernels.rs"]
 mod virtual_kernels;
@@ -21,7 +21,7 @@ fn device() -> Device {
 }
 
 #[test]
-fn logs_lie_in_the_cache_folder_by_device_and_name_unless_told_otherwise() {
+fn logs_are_in_the_cache_folder_by_device_and_name_by_default() {
     let folder = tempfile::tempdir().unwrap();
     let log = |variables: &[(&str, &Path)], cache: Option<&str>| {
         let auto = AutoHeuristic::builder("pad/mm").choices(["a"]).device(device());
@@ -63,7 +63,7 @@ fn a_user_without_a_home_has_no_shared_cache_folder() {
     };
     assert_eq!(folder(&[("XDG_CACHE_HOME", "/cache")]), "Some(\"/cache/below\")");
     assert_eq!(folder(&[("HOME", "/home/x")]), "Some(\"/home/x/.cache/below\")");
-    // By the user database, or none; the program's own folder or one that users share would be neither.
+    // The home folder of the user database, or none; never the working folder or one that users share.
     for neither in [&[][..], &[("HOME", ""), ("XDG_CACHE_HOME", "relative")]] {
         let found = folder(neither);
         let shared = [std::env::temp_dir(), PathBuf::from("/var/tmp")].map(|f| f.display().to_string());
@@ -117,7 +117,7 @@ fn the_environment_of_the_process_collects_into_its_folder() {
 }
 
 #[test]
-fn picks_lie_in_the_cache_folder_by_device_unless_told_otherwise() {
+fn picks_are_in_the_cache_folder_by_device_by_default() {
     let folder = |variables: &[(&str, &Path)], cache: Option<&str>| {
         let cache_folder = cache.map(PathBuf::from);
         let environment = Environment { cache_folder, ..environment(variables) };
@@ -165,7 +165,7 @@ fn the_environment_records_and_looks_up() {
 }
 
 #[test]
-fn what_was_longest_not_used_is_evicted_first() {
+fn the_longest_unused_picks_are_evicted_first() {
     let folder = tempfile::tempdir().unwrap();
     let build = |version: u32, limit: &'static str| {
         let variables =
@@ -184,11 +184,11 @@ fn what_was_longest_not_used_is_evicted_first() {
         let before = files();
         assert_eq!(measured(&build(version, "1M"), 64.0, 1000.0, "f32"), "pad");
         let new = files().into_iter().find(|path| !before.contains(path)).unwrap();
-        // All unused for hours, the first version longest.
+        // All files are unused for hours, the first version's for the longest time.
         let then = SystemTime::now() - Duration::from_secs(3600 * (9 - u64::from(version)));
         std::fs::File::options().append(true).open(new).unwrap().set_modified(then).unwrap();
     }
-    // The first is used again: now the second is the oldest, and goes when a fourth needs its place.
+    // Using the first again makes the second the oldest, so it is deleted when a fourth needs room.
     let bytes: u64 = files().iter().map(|path| path.metadata().unwrap().len()).sum();
     let limit: &'static str = (bytes + 10).to_string().leak();
     assert_eq!(remembered(&build(0, limit), 64.0, 1000.0, "f32"), "pad");
@@ -199,7 +199,7 @@ fn what_was_longest_not_used_is_evicted_first() {
     }
 }
 
-/// What was logged in this process.
+/// Keeps the lines that this process logs.
 struct Logger;
 static LOGGED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 

@@ -1,4 +1,4 @@
-//! A program goes on, whatever its files are and whoever holds their locks.
+//! Pipes in place of files, and locks held by other processes, do not stop a program.
 #![cfg(unix)]
 
 #[path = "common/virtual_kernels.rs"]
@@ -13,7 +13,7 @@ use ah_runtime::{AutoHeuristic, Environment, Role};
 use ah_types::{Outcome, log};
 use virtual_kernels::*;
 
-/// Far more than what is allowed, and far less than a wait for a lock that nobody gives back.
+/// Much longer than the patience for a lock, and much shorter than a wait for one that is never released.
 const SOON: Duration = Duration::from_secs(10);
 
 /// Runs `work` on a thread, and fails the test if it does not end.
@@ -53,7 +53,7 @@ fn a_pipe_in_place_of_any_file() {
         let multi = two(environment(&variables)).build().unwrap();
         multi.run(&values(64.0, k, "f32"), |kernel| kernel(k)).unwrap()
     };
-    // Makes the folders, and tells the files' names.
+    // Creates the files.
     run(1.0);
     let files = [cache_files(&cache, "json"), cache_files(&cache, "lock")].concat();
     let files =
@@ -89,7 +89,7 @@ fn measured_choice(_: &str) -> Outcome {
     Outcome::Measured { feedback: vec![0.5] }
 }
 
-/// Another process's lock, as far as anyone can tell: it belongs to another open file.
+/// Locks the file through another open file, which excludes this process's writers like another process would.
 fn hold(path: &Path) -> File {
     let file = File::options().append(true).open(path).unwrap();
     file.lock().unwrap();
@@ -117,7 +117,7 @@ fn measurements_wait_in_memory_while_the_log_is_locked() {
     drop(holder);
     auto.choose_or_collect(&[7.into()], measured_choice);
     assert_eq!(lengths(), [1, 2, 3, 4, 5, 6, 7], "none is lost, and their order stays");
-    // What still waits is written when the decision point goes.
+    // Dropping the decision point writes the inputs that still wait.
     let holder = hold(&path);
     auto.choose_or_collect(&[8.into()], measured_choice);
     drop(holder);

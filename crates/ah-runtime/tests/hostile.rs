@@ -1,5 +1,5 @@
-//! Nothing that comes from files or the environment makes the program panic or run what it must not.
-//! `fuzz/` has the same doors for cargo-fuzz.
+//! Files and the environment can neither make a program panic nor make it run a kernel that does not support the input.
+//! `fuzz/` tests the same entry points.
 
 mod common;
 
@@ -35,7 +35,7 @@ fn recording() -> String {
     std::fs::read_to_string(&path).unwrap()
 }
 
-/// Replaces some bytes, cuts the end off, and repeats a part.
+/// Replaces some bytes, repeats a part, and cuts the end off.
 fn damage(text: &str, edits: &[(usize, u8)], cut: Option<usize>, repeat: Option<(usize, usize)>) -> String {
     let mut bytes = text.as_bytes().to_vec();
     for (at, byte) in edits {

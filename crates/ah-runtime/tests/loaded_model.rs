@@ -1,4 +1,4 @@
-//! A loaded model decides as the model does, for one tree and for several that vote.
+//! A loaded model decides like the model that it was made from, with one tree and with several that vote.
 
 mod common;
 
@@ -9,7 +9,7 @@ use ah_types::model::{OutsidePolicy, Precondition, Unsure as ModelUnsure};
 use ah_types::{ChoiceId, Decision, Model, Node, Ranked, Value, expr};
 use proptest::prelude::*;
 
-/// The model's reason, with the slot that its name stands for.
+/// The model's reason, with slots instead of names.
 fn reason(model: &LoadedModel, unsure: &ModelUnsure) -> Unsure {
     let slot = |name: &str| model.model().features.all().slot(name).unwrap();
     match unsure {
@@ -42,7 +42,7 @@ fn watch(model: &mut Model) {
 }
 
 #[test]
-fn decides_as_the_model() {
+fn decides_like_the_model() {
     let policies = [OutsidePolicy::Decide, OutsidePolicy::Safe, OutsidePolicy::Decline];
     for (trees, outside) in [1, 2, 3, 10].into_iter().flat_map(|trees| policies.map(|p| (trees, p))) {
         let mut model = common::mixed_mm(trees);

@@ -134,7 +134,7 @@ fn a_kernel_that_panics_on_its_callers_input_panics_once() {
 }
 
 #[test]
-fn a_fast_wrong_kernel_never_wins_where_results_are_compared() {
+fn a_fast_wrong_kernel_never_wins_if_results_are_compared() {
     let build = || two(Environment::default()).kernel("wrong", 1, wrong).no_cache().build().unwrap();
     for run in 0..50 {
         let (checked, trusting) = (build(), build());
@@ -145,14 +145,14 @@ fn a_fast_wrong_kernel_never_wins_where_results_are_compared() {
         assert_eq!(
             failures(&checked),
             ["wrong wrong result: it does not agree with the fallback's"],
-            "it is said once"
+            "the wrong result is reported once"
         );
         assert_eq!(trusting.run(&values, |kernel| kernel(k)), Ok(7.0), "without a comparison it wins");
     }
 }
 
 #[test]
-fn what_kernels_write_is_compared_too() {
+fn outputs_of_kernels_that_write_are_compared() {
     type InPlace = fn(&mut Vec<f64>);
     let build = || {
         MultiKernel::<InPlace>::builder(
@@ -172,7 +172,7 @@ fn what_kernels_write_is_compared_too() {
 }
 
 #[test]
-fn where_the_fallback_fails_nothing_can_be_compared() {
+fn results_cannot_be_compared_with_a_failed_fallback() {
     let multi = MultiKernel::<Kernel>::builder(decision()).kernel("broken", 1, broken as Kernel);
     let multi = multi.kernel("wrong", 1, wrong).timer(virtual_time).no_cache().build().unwrap();
     let result = multi.run_checked(&values(1.0, 1.0, "f32"), |kernel| kernel(1.0), |a, b| a == b);

@@ -1,5 +1,5 @@
-//! A MultiKernel picks the fastest kernel that supports the input, remembers it under its guards,
-//! and says why when it measures again. Time is virtual: a kernel says what it takes.
+//! A MultiKernel picks the fastest kernel that supports the input, remembers it under guards, and gives the reason when
+//! it measures again. Time is virtual: each kernel advances the clock itself.
 
 mod common;
 #[path = "common/virtual_kernels.rs"]
@@ -28,7 +28,7 @@ fn the_first_call_measures_and_later_ones_remember() {
 fn a_second_value_makes_a_dimension_dynamic_and_names_the_broken_guard() {
     let multi = two(Environment::default()).no_cache().build().unwrap();
     assert_eq!(measured(&multi, 64.0, 100.0, "f32"), "orig");
-    // Within the bucket of the first value nothing is measured again.
+    // A second value in the bucket of the first is not measured.
     assert_eq!(remembered(&multi, 64.0, 127.0, "f32"), "orig");
     assert_eq!(multi.events().pop().unwrap().to_string(), "k is dynamic from now on: it was 100 and is 127");
     assert_eq!(measured(&multi, 64.0, 1000.0, "f32"), "pad");
@@ -75,16 +75,16 @@ fn a_kernel_that_does_not_support_the_input_never_runs() {
         .build()
         .unwrap();
     assert_eq!(measured(&multi, 64.0, 100.0, "f32"), "stream");
-    // The same key; the next best that was measured runs, without measuring again.
+    // The same key: the second best measured kernel runs, without measuring again.
     assert_eq!(remembered(&multi, 63.0, 100.0, "f32"), "orig");
     assert_eq!(remembered(&multi, 64.0, 100.0, "f32"), "stream");
-    // Measured first where it is not eligible.
+    // Here the first measurement is for an input that `stream` does not support.
     assert!(!call(&multi, 63.0, 1000.0, "f64").contains(&"stream"));
     assert_eq!(remembered(&multi, 63.0, 1000.0, "f64"), "pad");
 }
 
 #[test]
-fn where_no_measured_kernel_supports_the_input_it_is_measured_again() {
+fn an_input_that_no_measured_kernel_supports_is_measured_again() {
     let multi = MultiKernel::<Kernel>::builder(decision())
         .kernel("broken", 1, broken as Kernel)
         .kernel("stream", 1, stream)
@@ -99,7 +99,7 @@ fn where_no_measured_kernel_supports_the_input_it_is_measured_again() {
     assert_eq!(measured(&multi, 64.0, 100.0, "f32"), "stream");
     assert_eq!(measured(&multi, 63.0, 100.0, "f32"), "pad");
     assert_eq!(last_miss(&multi), "stream does not support this input");
-    // Both are known now, and each runs where it can.
+    // Both picks are known now, and each runs for its own inputs.
     assert_eq!(remembered(&multi, 64.0, 100.0, "f32"), "stream");
     assert_eq!(remembered(&multi, 63.0, 100.0, "f32"), "pad");
 }
@@ -150,7 +150,7 @@ fn beyond_the_limit_nothing_is_measured() {
     }
     assert_eq!(remembered(&multi, 64.0, 2000.0, "f32"), "pad");
     let limits = multi.events().into_iter().filter(|e| matches!(e, Event::Limit { picks: 3, .. })).count();
-    assert_eq!(limits, 1, "it is said once");
+    assert_eq!(limits, 1, "the limit is reported once");
 }
 
 #[test]
@@ -185,14 +185,14 @@ fn a_sure_heuristic_decides_and_measuring_is_for_the_rest() {
             .append_to_log(true)
     };
     let multi = build().build().unwrap();
-    // By the model pad wins from k = 101 on, whatever the clock says.
+    // The model chooses pad from k = 101 on, although orig is faster on the virtual clock.
     assert_eq!(remembered(&multi, 64.0, 101.0, "float32"), "pad");
     assert_eq!(remembered(&multi, 64.0, 100.0, "float32"), "orig");
-    // Unsure by its leaf, and by an unknown category: measured.
+    // A declining leaf and an unknown category are measured.
     assert_eq!(measured(&multi, 64.0, 101.0, "float64"), "orig");
     assert_eq!(remembered(&multi, 64.0, 101.0, "float64"), "orig");
     assert_eq!(measured(&multi, 64.0, 1001.0, "int8"), "pad");
-    // What was measured is in the log, for the next heuristic.
+    // The log has the measurements, for the next heuristic.
     let read = log::read(&[&log_path]).unwrap();
     let inputs: Vec<&str> = read.inputs.iter().map(|i| &*i.text).collect();
     assert_eq!(inputs, ["64,101,float64", "64,1001,int8"]);
@@ -236,7 +236,7 @@ fn watching_finds_a_pick_that_became_slow() {
     for _ in 0..3 {
         call(&multi, 64.0, 100.0, "f32");
     }
-    // 0.08 ms is still less than 0.32 ms: measured again it wins again, and the promise is what was seen.
+    // 0.08 ms is still less than 0.32 ms: stream wins again, and its promise becomes the watched time.
     let again: Vec<_> = multi.events().into_iter().skip(1).collect();
     assert_eq!(again.len(), 1, "{again:?}");
     assert!(

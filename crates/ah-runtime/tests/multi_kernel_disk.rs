@@ -32,7 +32,7 @@ fn picks_outlive_the_program_until_kernels_versions_or_device_change() {
             .kernel("pad", 1, pad)
             .timer(virtual_time);
     assert_eq!(measured(&elsewhere.build().unwrap(), 64.0, 1000.0, "f32"), "pad");
-    // The first one is still there.
+    // The first program's picks are still there.
     assert_eq!(remembered(&build(), 64.0, 1000.0, "f32"), "pad");
     let without = environment(&[
         ("AUTOHEURISTIC_CACHE_DIR", folder.path()),
@@ -42,14 +42,14 @@ fn picks_outlive_the_program_until_kernels_versions_or_device_change() {
 }
 
 #[test]
-fn what_another_process_measured_meanwhile_is_found() {
+fn a_pick_that_another_process_measured_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let build = || two(cached_in(folder.path())).build().unwrap();
     let (ours, theirs) = (build(), build());
     assert_eq!(measured(&theirs, 64.0, 1000.0, "f32"), "pad");
     assert_eq!(remembered(&ours, 64.0, 1000.0, "f32"), "pad");
     assert!(matches!(ours.events().pop(), Some(Event::Found { .. })));
-    // Both write; neither loses what the other wrote, and dimensions that one of them found dynamic are.
+    // Both write. Neither loses the other's picks, and a dimension that is dynamic for one is dynamic for both.
     assert_eq!(measured(&ours, 64.0, 100.0, "f32"), "orig");
     assert_eq!(measured(&theirs, 64.0, 5000.0, "f32"), "pad");
     let third = build();
@@ -107,7 +107,7 @@ fn a_hostile_cache_is_ignored_and_written_anew() {
         assert_eq!(measured(&multi, 64.0, 1000.0, "f32"), "pad");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), good, "after {what}");
     }
-    // Not even a file.
+    // A folder in place of the file.
     std::fs::remove_file(&path).unwrap();
     std::fs::create_dir(&path).unwrap();
     assert_eq!(measured(&build(), 64.0, 1000.0, "f32"), "pad");
@@ -158,7 +158,7 @@ fn a_recording_is_looked_up_without_measuring() {
         assert_eq!(remembered(&second, 64.0, 9000.0, "f32"), "orig");
         assert!(matches!(second.events().pop(), Some(Event::NotRecorded { .. })));
     }
-    // Of other kernels it is ignored, and nothing is measured still.
+    // A recording of other kernels is ignored, and still nothing is measured.
     let other = two(Environment::default()).kernel("stream", 1, stream).lookup(&recording).build().unwrap();
     assert_eq!(remembered(&other, 64.0, 1001.0, "f32"), "orig");
     let missing = two(Environment::default()).lookup(folder.path().join("none.json")).build().unwrap();

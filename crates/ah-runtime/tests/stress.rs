@@ -1,11 +1,10 @@
-//! Eight processes of sixteen threads on one cache and one log, killed at random all the time: no
-//! torn line, no wrong pick, no deadlock.
+//! Eight processes of sixteen threads share one cache and one log and are killed at random: no torn line, no wrong
+//! pick, no deadlock.
 //!
-//! `cargo test` runs some seconds of it; the minute:
+//! `cargo test` runs a few seconds of it. A whole minute:
 //! `cargo test --release -p ah-runtime --test stress -- --ignored --nocapture`
 //!
-//! The test starts itself again as [`worker`]. Time is virtual, so the right pick of every size is
-//! known, and any other one is wrong.
+//! The test starts itself again as [`worker`]. Time is virtual, so the right pick of every size is known.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -47,7 +46,7 @@ fn supports(kernel: usize, n: u64) -> bool {
     kernel != 2 || n.is_multiple_of(3)
 }
 
-/// The fastest; of those that measuring cannot tell apart, the first.
+/// The fastest kernel; among kernels within the policy's relative error, the first.
 fn right_pick(n: u64) -> usize {
     let supported = || (0..3).filter(|&kernel| supports(kernel, n));
     let least = supported().map(|kernel| takes(kernel, n)).min_by(f64::total_cmp).unwrap();
@@ -188,7 +187,7 @@ fn stress(duration: Duration) {
                 None => std::thread::sleep(Duration::from_millis(10)),
             }
         };
-        assert!(status.success(), "a process failed: {status}; its message stands above");
+        assert!(status.success(), "a process failed: {status}; see its message above");
     }
 
     let picks: usize = (0..VERSIONS)
@@ -204,7 +203,7 @@ fn stress(duration: Duration) {
     for name in ["multi_kernel.txt", "auto_heuristic.txt"] {
         let path = folder.path().join(name);
         let read = {
-            // What the last kill may have torn is cut by whoever opens the log next.
+            // Opening the log cuts off a line that the last kill may have torn.
             let first = std::fs::read_to_string(&path).unwrap();
             let metadata = serde_json::from_str(first.lines().next().unwrap()).unwrap();
             LogWriter::open(&path, &metadata, &metadata.schema().unwrap()).unwrap();
@@ -246,7 +245,7 @@ fn spoil(folder: &Path, random: &mut Random) -> bool {
 }
 
 #[test]
-fn some_seconds_of_stress() {
+fn a_few_seconds_of_stress() {
     stress(Duration::from_secs(3));
 }
 

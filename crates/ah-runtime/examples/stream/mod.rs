@@ -1,34 +1,127 @@
-//! Timing a stream of inputs under several contenders, fairly: piece by piece, medians, one table.
+//! Times a stream of inputs under several contenders, fairly: piece by piece, medians, one table.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-/// Calls of one contender before the next has its turn: enough that its code is as warm as it is
-/// in a program that has only this one, few enough that a busy moment hits all contenders.
+/// Calls of one contender before the next has its turn. Enough that its code is as warm as in a program that has only
+/// this contender; few enough that a busy moment hits all contenders.
 const PIECE: usize = 64;
 
-/// The median milliseconds of each contender on each input, over so many rounds of a stream in which
-/// input `i` comes `calls[i]` times, shuffled.
-pub fn time(
-    contenders: usize,
-    calls: &[u32],
-    rounds: usize,
-    mut run: impl FnMut(usize, usize),
-) -> Vec<Vec<f64>> {
-    let stream = shuffled(calls);
-    let mut samples = vec![vec![Vec::new(); calls.len()]; contenders];
-    for _ in 0..rounds {
-        for (turn, piece) in stream.chunks(PIECE).enumerate() {
-            for contender in (0..contenders).map(|i| (i + turn) % contenders) {
-                for &input in piece {
-                    let begin = Instant::now();
-                    run(contender, input);
-                    samples[contender][input].push(begin.elapsed().as_secs_f64() * 1e3);
+/// The median milliseconds of each contender on each input. The last contender dispatches.
+pub struct Timings {
+    names: Vec<String>,
+    fallback: usize,
+    /// How often each input comes in the stream.
+    calls: Vec<u32>,
+    /// By contender, then by input.
+    ms: Vec<Vec<f64>>,
+}
+
+impl Timings {
+    /// Runs a shuffled stream `rounds` times under each single choice and the dispatcher. Input `i` comes `calls[i]`
+    /// times in it.
+    pub fn take(
+        names: Vec<String>,
+        fallback: usize,
+        calls: Vec<u32>,
+        rounds: usize,
+        mut run: impl FnMut(usize, usize),
+    ) -> Self {
+        let (stream, contenders) = (shuffled(&calls), names.len() + 1);
+        let mut samples = vec![vec![Vec::new(); calls.len()]; contenders];
+        for _ in 0..rounds {
+            for (turn, piece) in stream.chunks(PIECE).enumerate() {
+                for contender in (0..contenders).map(|i| (i + turn) % contenders) {
+                    for &input in piece {
+                        let begin = Instant::now();
+                        run(contender, input);
+                        samples[contender][input].push(begin.elapsed().as_secs_f64() * 1e3);
+                    }
                 }
             }
         }
+        let median = |s: Vec<f64>| ah_types::median(&s).unwrap_or(f64::NAN);
+        let ms = samples.into_iter().map(|inputs| inputs.into_iter().map(median).collect()).collect();
+        Self { names, fallback, calls, ms }
     }
-    let median = |s: Vec<f64>| ah_types::median(&s).unwrap_or(f64::NAN);
-    samples.into_iter().map(|inputs| inputs.into_iter().map(median).collect()).collect()
+
+    fn singles(&self) -> &[Vec<f64>] {
+        &self.ms[..self.names.len()]
+    }
+
+    fn dispatched(&self) -> &[f64] {
+        &self.ms[self.names.len()]
+    }
+
+    /// Milliseconds of the whole stream.
+    fn total(&self, contender: &[f64]) -> f64 {
+        contender.iter().zip(&self.calls).map(|(ms, &n)| ms * f64::from(n)).sum()
+    }
+
+    /// The fastest single choice for an input, in hindsight.
+    fn fastest(&self, input: usize) -> usize {
+        let time = |choice: &usize| self.singles()[*choice][input];
+        (0..self.names.len()).min_by(|a, b| time(a).total_cmp(&time(b))).unwrap_or(self.fallback)
+    }
+
+    /// Prints the gain of dispatching over each single choice, and after how many streams it has earned back `cost`.
+    /// Returns whether it beats every single choice.
+    pub fn report(&self, cost: Duration) -> bool {
+        let (own, dispatched) = (self.total(self.dispatched()), self.dispatched());
+        let geometric = |contender: &[f64]| {
+            let logs = contender.iter().zip(dispatched).map(|(single, own)| (single / own).ln());
+            #[allow(clippy::cast_precision_loss)]
+            let mean = logs.sum::<f64>() / dispatched.len() as f64;
+            mean.exp()
+        };
+        let mut order: Vec<usize> = (0..self.names.len()).collect();
+        order.sort_by(|&a, &b| self.total(&self.singles()[a]).total_cmp(&self.total(&self.singles()[b])));
+        println!("{:<48} {:>10} {:>14} {:>16}", "always", "stream, ms", "dispatch gains", "geometric mean");
+        for &choice in &order {
+            let single = &self.singles()[choice];
+            let mark = if choice == self.fallback { " (fallback)" } else { "" };
+            let name = format!("{}{mark}", self.names[choice]);
+            let (total, geometric) = (self.total(single), geometric(single));
+            println!("{name:<48} {total:>10.2} {:>13.2}x {geometric:>15.2}x", total / own);
+        }
+        println!("{:<48} {own:>10.2}", "dispatched");
+        let fastest: Vec<f64> = (0..self.calls.len()).map(|i| self.singles()[self.fastest(i)][i]).collect();
+        let hindsight = self.total(&fastest);
+        println!(
+            "{:<48} {hindsight:>10.2} {:>13.2}x {:>15.2}x",
+            "the fastest for each input, in hindsight",
+            hindsight / own,
+            geometric(&fastest)
+        );
+        let best = self.total(&self.singles()[order[0]]);
+        let beats = own < best;
+        println!(
+            "dispatching {} the best single choice, {}",
+            if beats { "beats" } else { "does not beat" },
+            self.names[order[0]]
+        );
+        for (what, ms) in
+            [("the best single choice", best), ("the fallback", self.total(&self.singles()[self.fallback]))]
+        {
+            let saved = ms - own;
+            if saved > 0.0 {
+                println!(
+                    "measuring took {cost:.1?}, once; beside {what} that is earned back after {:.0} such streams",
+                    cost.as_secs_f64() * 1e3 / saved
+                );
+            }
+        }
+        beats
+    }
+
+    /// Prints for each input the fastest single choice in hindsight, its time, and the dispatcher's.
+    pub fn by_input(&self, sizes: impl Iterator<Item = String>) {
+        println!("\n{:<20} {:>12} {:>14} {:>7}  fastest", "size", "fastest, ns", "dispatched, ns", "");
+        for (input, size) in sizes.enumerate() {
+            let fastest = self.fastest(input);
+            let (best, own) = (self.singles()[fastest][input] * 1e6, self.dispatched()[input] * 1e6);
+            println!("{size:<20} {best:>12.0} {own:>14.0} {:>6.2}x  {}", best / own, self.names[fastest]);
+        }
+    }
 }
 
 /// Every input as often as it is called, in an order that is the same each time (Fisher and Yates).
@@ -43,51 +136,4 @@ fn shuffled(calls: &[u32]) -> Vec<usize> {
         stream.swap(at, (state >> 33) as usize % (at + 1));
     }
     stream
-}
-
-/// Prints what dispatching (the last contender) gains over each single choice on a stream in
-/// which input `i` comes `calls[i]` times. Returns whether it beats every one.
-#[allow(clippy::cast_precision_loss)]
-pub fn report(names: &[String], fallback: usize, calls: &[u32], ms: &[Vec<f64>]) -> bool {
-    let total =
-        |contender: &[f64]| contender.iter().zip(calls).map(|(ms, &n)| ms * f64::from(n)).sum::<f64>();
-    let (singles, dispatched) = (&ms[..ms.len() - 1], &ms[ms.len() - 1]);
-    let own = total(dispatched);
-    let geometric = |contender: &[f64]| {
-        let logs = contender.iter().zip(dispatched).map(|(single, own)| (single / own).ln());
-        (logs.sum::<f64>() / calls.len() as f64).exp()
-    };
-    let mut order: Vec<usize> = (0..singles.len()).collect();
-    order.sort_by(|&a, &b| total(&singles[a]).total_cmp(&total(&singles[b])));
-    println!("{:<58} {:>10} {:>14} {:>16}", "always", "stream, ms", "dispatch gains", "geometric mean");
-    for &choice in &order {
-        let mark = if choice == fallback { " (fallback)" } else { "" };
-        println!(
-            "{:<58} {:>10.2} {:>13.2}x {:>15.2}x",
-            format!("{}{mark}", names[choice]),
-            total(&singles[choice]),
-            total(&singles[choice]) / own,
-            geometric(&singles[choice])
-        );
-    }
-    println!("{:<58} {own:>10.2}", "dispatched");
-    let best = |input: usize| singles.iter().map(|single| single[input]).fold(f64::INFINITY, f64::min);
-    let oracle: f64 = calls.iter().enumerate().map(|(input, &n)| best(input) * f64::from(n)).sum();
-    println!("{:<58} {oracle:>10.2} {:>13.2}x", "the fastest for each input (hindsight)", oracle / own);
-    let beaten = total(&singles[order[0]]) > own;
-    let verdict = if beaten { "beats" } else { "does not beat" };
-    println!("dispatching {verdict} the best single choice, {}", names[order[0]]);
-    beaten
-}
-
-/// Prints for each input the fastest single choice (by hindsight), its time, and what dispatching took.
-pub fn by_input(sizes: impl Iterator<Item = String>, names: &[String], ms: &[Vec<f64>]) {
-    let (singles, dispatched) = (&ms[..ms.len() - 1], &ms[ms.len() - 1]);
-    println!("\n{:<20} {:>12} {:>14} {:>7}  fastest", "size", "fastest, ns", "dispatched, ns", "");
-    for (input, size) in sizes.enumerate() {
-        let fastest = (0..singles.len()).min_by(|&a, &b| singles[a][input].total_cmp(&singles[b][input]));
-        let Some(fastest) = fastest else { return };
-        let (best, own) = (singles[fastest][input] * 1e6, dispatched[input] * 1e6);
-        println!("{size:<20} {best:>12.0} {own:>14.0} {:>6.2}x  {}", best / own, names[fastest]);
-    }
 }

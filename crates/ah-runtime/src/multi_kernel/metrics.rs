@@ -33,10 +33,12 @@ pub(super) fn append(
 
     let mut file = files::open_to_append(path)?;
     files::lock(&file)?;
-    if file.metadata()?.len() == 0 {
+    let length = file.metadata()?.len();
+    if length == 0 {
         line.insert_str(0, &header(schema, kernels));
     }
-    file.write_all(line.as_bytes())?;
+    // A full disk must not leave part of a line.
+    file.write_all(line.as_bytes()).inspect_err(|_| drop(file.set_len(length)))?;
     file.unlock()
 }
 

@@ -10,9 +10,8 @@ use ah_types::{
     expr,
 };
 
-/// Decides `pad` for odd k above 100 (k from 101 on), `orig` up to 100; float64 is unsure by its
-/// leaf, other types than float32 are unknown. Outside `m >= 8` it is out of its domain.
-/// Features in the order m, k, dtype; one derived.
+/// A model that chooses `pad` for k above 100 and `orig` up to 100. The leaf of float64 declines, and types other than
+/// these two are unknown. Its domain is `m >= 8`. Features: m, k, dtype, and one derived.
 pub fn pad_mm(name: &str, device: Option<&Device>) -> Model {
     let ranked = |choice: &str, allowed: bool| {
         format!(
@@ -48,8 +47,8 @@ pub fn pad_mm(name: &str, device: Option<&Device>) -> Model {
     Model::parse(&text).unwrap()
 }
 
-/// A model of the size that the published logs lead to: all features of `mixed_mm`, 54 choices, a full
-/// tree of depth 8 (or several that vote) whose splits test derived features, leaves that rank 20 choices.
+/// A model of the size learned from the published logs: all features of `mixed_mm`, 54 choices, full trees of depth 8
+/// whose splits test derived features, and leaves that rank 20 choices. Several trees vote.
 pub fn mixed_mm(trees: u32) -> Model {
     let optimization = Optimization::built_in("mixed_mm").unwrap();
     let features = Features::new(optimization.schema().unwrap(), &optimization.derived).unwrap();
@@ -105,7 +104,7 @@ pub fn mixed_mm(trees: u32) -> Model {
         provenance: Provenance::default(),
         features,
     };
-    // As it would come from a file.
+    // Read back, as from a file.
     Model::parse(&model.to_json()).unwrap()
 }
 
@@ -142,7 +141,7 @@ fn grow(nodes: &mut Vec<Node>, depth: usize, tree: u32, test: &dyn Fn(usize, u32
     id
 }
 
-/// Contexts inside the domain of [`mixed_mm`], by slot.
+/// A context inside the domain of [`mixed_mm`], by slot.
 pub fn mixed_mm_values(m: f64, k: f64, n: f64) -> [Scalar<'static>; 11] {
     [
         m.into(),

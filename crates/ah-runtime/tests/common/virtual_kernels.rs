@@ -1,4 +1,4 @@
-//! Kernels on a virtual clock: each says what it takes, so the right pick is known.
+//! Kernels on a virtual clock, which they advance themselves, so that the right pick is known.
 #![allow(dead_code)]
 
 use std::cell::{Cell, RefCell};
@@ -9,11 +9,11 @@ use ah_runtime::multi_kernel::{Builder, Event};
 use ah_runtime::{AutoHeuristic, Environment, MultiKernel};
 
 thread_local! {
-    /// Milliseconds. Kernels take sums of powers of two, so that no difference is rounded.
+    /// Milliseconds. Kernels take sums of powers of two, so that no time is rounded.
     pub static CLOCK: Cell<f64> = const { Cell::new(0.0) };
     /// Names of the kernels that ran.
     pub static RAN: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
-    /// How much slower than usual `stream` is now.
+    /// The current time of `stream`, as a multiple of its usual time.
     pub static STREAM_SLOWDOWN: Cell<f64> = const { Cell::new(1.0) };
 }
 
@@ -36,13 +36,13 @@ pub fn pad(k: f64) -> Result<f64, String> {
     Ok(k * 2.0)
 }
 
-/// Fastest of all where it runs.
+/// The fastest, where it is eligible.
 pub fn stream(k: f64) -> Result<f64, String> {
     took("stream", STREAM_SLOWDOWN.get() / 128.0);
     Ok(k * 2.0)
 }
 
-/// Fails at once, so it seems fast.
+/// Fails at once, so that it seems fast.
 pub fn broken(_: f64) -> Result<f64, String> {
     took("broken", 1.0 / 8192.0);
     Err("out of shared memory".to_owned())
@@ -83,7 +83,7 @@ pub fn values(m: f64, k: f64, dtype: &str) -> [Scalar<'_>; 3] {
     [m.into(), k.into(), dtype.into()]
 }
 
-/// The kernels that one call ran.
+/// Runs one call; returns the kernels that it ran.
 pub fn call(multi: &MultiKernel<Kernel>, m: f64, k: f64, dtype: &str) -> Vec<&'static str> {
     RAN.take();
     assert_eq!(multi.run(&values(m, k, dtype), |kernel| kernel(k)), Ok(k * 2.0));

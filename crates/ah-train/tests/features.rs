@@ -131,7 +131,7 @@ fn a_ranking_holds_k_choices() {
 
 #[test]
 fn a_ranking_spreads_over_what_is_good_elsewhere() {
-    // Nothing tells the inputs apart: `pad` and its variant win on most, `orig` on the others.
+    // No feature separates the inputs: `pad` and its variant win on most, `orig` on the others.
     let mut text = HEAD.to_owned();
     for i in 0..120 {
         let times = if i % 3 > 0 { [2.0, 1.0, 1.01] } else { [1.0, 3.0, 3.0] };

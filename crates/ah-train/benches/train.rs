@@ -1,12 +1,12 @@
-//! The parts of a training: columns, one fit by size (n log n; a million rows: `examples/fit_scaling.rs`),
-//! polishing. A whole training: `scripts/bench_train.py`.
+//! Benchmarks the parts of a training: columns, one fit by its number of rows (n log n), polishing.
+//! `examples/fit_scaling.rs` fits a million rows, `scripts/bench_train.py` times whole trainings.
 
 use ah_train::parts::{Columns, Learner, Preset, Rows, Soft, Targets};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use linfa::DatasetBase;
 use rand::{Rng, SeedableRng};
 
-/// 40 columns, half of them with few values, and how much slower each of 22 choices is than the best.
+/// 40 columns, half of them with few values, and the costs of 22 choices.
 fn data(rows: usize) -> (Columns, Targets) {
     let mut random = rand_pcg::Pcg64::seed_from_u64(1);
     let mut value = |column: usize| {
@@ -21,7 +21,7 @@ fn data(rows: usize) -> (Columns, Targets) {
     (Columns::from_numbers(&values, 512), Targets::from_log_slowdowns(rows, 22, log_slowdown))
 }
 
-/// To unlimited depth, by the preset that is the default.
+/// Fits to unlimited depth with the default preset.
 fn fit(c: &mut Criterion) {
     let mut group = c.benchmark_group("fit");
     group.sample_size(10);

@@ -1,16 +1,17 @@
-//! One fit of the learner `soft` to unlimited depth, by rows:
-//! `fit_scaling [rows=10000,100000,1000000] [threads=1] [targets=winners|times] [depth=64] [noise=0.2] [folder=FOLDER]`.
+//! Times one fit of the learner `soft` to unlimited depth, by the number of rows:
+//! `fit_scaling [rows=10000,100000,1000000] [threads=1] [targets=winners|times] [depth=64] [noise=0.2] [folder=FOLDER]`
 //!
-//! 40 features (half of them with 2 to 64 values, half continuous) and 22 choices; a quarter more
-//! rows are held out and judged. With one winner for each row, what is not the winner costs ten times
-//! as much.
-//! - `winners`: the winner follows from a few features, but for a share of `noise`. With one winner for each row the soft
-//!   targets are one-hot, and their variance is Gini's impurity: scikit-learn's
-//!   DecisionTreeClassifier does the same work. Preset `Variance`, leaves of one row.
-//! - `times`: each choice's time follows from four features, with 3 % noise, as in a log. Preset `LookAhead`
-//!   with its leaves of three rows, which is what is learned by default.
+//! There are 22 choices and 40 features, half of them continuous, half with 2 to 64 values. A quarter
+//! more rows are held out and judged.
 //!
-//! With `folder=`, the matrix is written there for `scripts/compare-scikit-learn.sh`.
+//! - `winners`: each row has one winner; all other choices are ten times slower. A few features
+//!   determine the winner, except in a random share `noise` of the rows. The soft targets are one-hot
+//!   and their variance is the Gini impurity, so scikit-learn's DecisionTreeClassifier does the same
+//!   work. Preset `Variance`, leaves of one row.
+//! - `times`: four features determine each choice's time, with 3 % noise, as in a log. Preset
+//!   `LookAhead`, leaves of three rows: the defaults of a training.
+//!
+//! `folder=` writes the matrix there for `scripts/compare-scikit-learn.sh`.
 
 use std::path::Path;
 use std::time::Instant;
@@ -51,7 +52,7 @@ fn times(columns: &[Vec<f64>], random: &mut Pcg64) -> Vec<[f32; CHOICES]> {
         let x = |c: usize| columns[c][row];
         let mut times = [0.0; CHOICES];
         for (c, time) in times.iter_mut().enumerate() {
-            // Each choice has a shape that it likes; what is further away takes longer.
+            // Each choice is fastest on one shape and takes longer the further a row is from it.
             let c = c as f64 / CHOICES as f64;
             let far = (x(1) - c).abs() + 0.5 * (x(3) - (3.0 * c).fract()).abs() + 0.2 * (x(0) - c).abs();
             let tail = if x(5) < 0.3 * c { 0.4 } else { 0.0 };
@@ -63,14 +64,14 @@ fn times(columns: &[Vec<f64>], random: &mut Pcg64) -> Vec<[f32; CHOICES]> {
     (0..columns[0].len()).map(&mut row).collect()
 }
 
-/// The greatest resident memory of this process so far, in MiB; 0 where the system does not tell.
+/// The greatest resident memory of this process so far, in MiB; 0 where the system does not report it.
 fn peak_mib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
     line.and_then(|l| l.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) / 1024
 }
 
-/// Processor time of this process so far, in seconds: on a busy machine it says more than the clock.
+/// Processor time of this process so far, in seconds: other load disturbs it less than the clock.
 fn processor_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let behind_name = stat.rsplit(')').next().unwrap_or_default();

@@ -30,14 +30,15 @@ struct Run {
 }
 
 impl Run {
-    fn new(task: &Task, heuristic: &Heuristic, inputs: &[u32]) -> Self {
+    fn new(recipe: &Recipe<'_>, heuristic: &Heuristic, inputs: &[u32]) -> Self {
+        let (task, columns) = (recipe.task, &recipe.features.columns);
         let (table, fallback) = (&task.table, heuristic.fallback);
         let targets = task.targets(fallback, &[]);
         let promised = heuristic.promise.is_some();
         let mut run = Self { promised, inputs: inputs.len() as u64, ..Self::default() };
         let mut ranking = Vec::new();
         for &input in inputs {
-            heuristic.trees.rank(&task.columns, &task.table, &targets, input, &mut ranking);
+            heuristic.trees.rank(columns, table, &targets, input, &mut ranking);
             run.always += f64::from(ranking[0].cost) / COST_ONE;
             let Some(at) = calibrate::pick(&ranking, fallback, heuristic.threshold) else {
                 run.cost += table.fallback_price(input, fallback);
@@ -89,19 +90,21 @@ fn main() {
         };
         let task = Task::read(&params.clone().check().expect("valid parameters"), None).expect("a sound log");
         let keys = task.keys(SplitBy::Input, &task.usable);
+        let features = task.ranked(&task.usable);
         let run = |seed: u64| {
             let halves = split::hold_out(&task.usable, &keys, 0.5, seed, "simulation");
             let params = Params { seed, ..params.clone() }.check().expect("valid parameters");
             let policy = &task.optimization.training;
             let recipe = Recipe {
                 task: &task,
+                features: &features,
                 params: &params,
                 policy,
                 configurations: &configurations,
                 ranking: &ranking,
             };
             // The held-out half learns, as in the table of docs/learning.md.
-            Run::new(&task, &recipe.learn(&halves.held_out).expect("learns"), &halves.training)
+            Run::new(&recipe, &recipe.learn(&halves.held_out).expect("learns"), &halves.training)
         };
         let results: Vec<Run> = (0..runs).into_par_iter().map(run).collect();
         let inputs: u64 = results.iter().map(|r| r.inputs).sum();

@@ -63,6 +63,7 @@ fn main() {
     for log in args.iter().filter(|a| !a.contains('=') && *a != "dims") {
         let params = Params { optimization: optimization.clone(), ..Params::new(vec![log.into()], "T") };
         let task = Task::read(&params.check().expect("valid parameters"), None).expect("a sound log");
+        let features = task.ranked(&task.usable);
         let fallback = task.fallback(&task.usable);
         let targets = task.targets(fallback, &[]);
         let keys = task.keys(by, &task.usable);
@@ -76,10 +77,14 @@ fn main() {
             let results: Vec<(Vec<(u32, f64)>, usize)> = runs
                 .into_par_iter()
                 .map(|Partition { training, held_out }| {
-                    let rows = Rows { columns: &task.columns, inputs: &training };
+                    let rows = Rows { columns: &features.columns, inputs: &training };
                     let (tree, scores) = configuration.fit(&rows, &targets).expect("fits");
                     let cost = |&i: &u32| {
-                        (i, f64::from(scores.cost(tree.leaf_of(&task.columns, i), &targets, i)) / COST_ONE)
+                        (
+                            i,
+                            f64::from(scores.cost(tree.leaf_of(&features.columns, i), &targets, i))
+                                / COST_ONE,
+                        )
                     };
                     (held_out.iter().map(cost).collect(), tree.leaves())
                 })

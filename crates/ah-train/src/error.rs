@@ -42,8 +42,38 @@ pub enum TrainError {
         /// Where and why.
         reason: String,
     },
+    /// The optimization uses a feature that neither the log nor the optimization has.
+    #[error(
+        "optimization {optimization:?}: {what}: unknown feature {feature:?}{}; the features are {}",
+        did_you_mean(feature, known),
+        known.join(", ")
+    )]
+    UnknownFeature {
+        /// The optimization.
+        optimization: String,
+        /// For example `derived feature "m*k"`.
+        what: String,
+        /// The name.
+        feature: String,
+        /// The features that can be used there.
+        known: Vec<String>,
+    },
+    /// The optimization's file and the log have different names.
+    #[error("{}: expected the optimization {log:?}, as the log is of it, found {found:?}", path.display())]
+    OtherOptimization {
+        /// The optimization's file.
+        path: PathBuf,
+        /// The log's name.
+        log: String,
+        /// The optimization's name.
+        found: String,
+    },
     /// The log has no choice of the given name.
-    #[error("{flag}: the log has no choice {choice:?}; its choices are {}", known.join(", "))]
+    #[error(
+        "{flag}: the log has no choice {choice:?}{}; its choices are {}",
+        did_you_mean(choice, known),
+        known.join(", ")
+    )]
     UnknownChoice {
         /// Where the name was given.
         flag: &'static str,
@@ -100,6 +130,17 @@ pub enum TrainError {
     },
 }
 
+/// Proposes the most similar known name, if one is similar enough.
+fn did_you_mean(name: &str, known: &[String]) -> String {
+    // clap proposes a flag from the same similarity on.
+    const SIMILAR: f64 = 0.7;
+    let similarity = |known: &String| strsim::jaro(name, known);
+    let best = known.iter().max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
+    best.filter(|best| similarity(best) > SIMILAR)
+        .map(|best| format!("; did you mean {best:?}?"))
+        .unwrap_or_default()
+}
+
 #[cfg(feature = "cli")]
 impl ah_cli::FatalError for TrainError {
     fn exit_code(&self) -> u8 {
@@ -112,6 +153,8 @@ impl ah_cli::FatalError for TrainError {
             Self::Io { .. } => exit::IO,
             Self::Derived { .. }
             | Self::Expression { .. }
+            | Self::UnknownFeature { .. }
+            | Self::OtherOptimization { .. }
             | Self::Mismatch { .. }
             | Self::Malformed { .. }
             | Self::Linfa(_) => exit::BAD_INPUT,

@@ -44,7 +44,8 @@ pub use train::{TrainedModel, train, train_with};
 
 /// The steps one by one, for benchmarks and studies. They change as the crate does.
 pub mod parts {
-    pub use crate::data::{COST_ONE, Columns, Rows, Targets, Task, split};
+    pub use crate::data::{COST_ONE, Columns, RankedFeatures, Rows, Table, Targets, Task, split};
+    pub use crate::judge::decisions::JudgedInput;
     pub use crate::learners::{Dataset, Learner, LinfaTrees, Preset, Soft};
     pub use crate::promise::{Heuristic, Recipe, calibrate};
     pub use crate::search::{Configuration, Portfolio, ScoredConfiguration};

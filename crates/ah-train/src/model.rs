@@ -24,7 +24,7 @@ pub fn model(recipe: &Recipe<'_>, heuristic: &Heuristic, inputs: &[u32]) -> Resu
         heuristic: recipe.params.heuristic_name.clone(),
         optimization: task.optimization.name.clone(),
         features: task.features.clone(),
-        categories: task.categories.clone(),
+        categories: recipe.features.categories.clone(),
         precondition: task.precondition.clone(),
         eligible: task.eligible.clone(),
         outside: recipe.params.outside.into(),

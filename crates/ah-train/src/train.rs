@@ -57,26 +57,36 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
     // Search: the choices to keep, then the learner's parameters.
     let fallback = task.fallback(training);
     let portfolio = params.max_choices.map(|n| portfolio::choose(&task.table, training, fallback, n));
-    let ranking = ranking(&task, params, policy, portfolio.as_ref());
-    let searched = search::search(&task, params, policy, &ranking.portfolio, training)?;
+    let ranking = ranking(&task, params, policy, portfolio.as_ref())?;
+    let features = task.ranked(training);
+    let searched = search::search(&task, params, policy, &features.columns, &ranking.portfolio, training)?;
     let configurations = searched.best.configuration.committee(params.trees);
 
     // Fit and promise: once to be judged, once to ship.
-    let recipe = Recipe { task: &task, params, policy, configurations: &configurations, ranking: &ranking };
-    let (judged, shipped) = rayon::join(|| recipe.learn(training), || recipe.learn(&task.usable));
+    let (configurations, ranking) = (&configurations[..], &ranking);
+    let judging = Recipe { task: &task, features: &features, params, policy, configurations, ranking };
+    let shipping = Recipe { features: &task.ranked(&task.usable), ..judging };
+    let (judged, shipped) = rayon::join(|| judging.learn(training), || shipping.learn(&task.usable));
     let (judged, shipped) = (judged?, shipped?);
 
     // Judge.
-    let held_out = TestReport::new(&recipe, &judged, &parts)?;
+    let held_out = TestReport::new(&judging, &judged, &parts)?;
 
     // Write.
-    let mut model = model(&recipe, &shipped, &task.usable)?;
-    model.provenance = record::provenance(&recipe, &searched.best, &held_out, portfolio.as_ref());
+    let mut model = model(&shipping, &shipped, &task.usable)?;
+    model.provenance = record::provenance(&shipping, &searched.best, &held_out, portfolio.as_ref());
     let mut warnings = task.warnings.clone();
     if let (Some(target), None) = (params.max_risk, &model.promise) {
         warnings.push(no_promise(params, target, task.usable.len()));
     }
-    Ok(TrainedModel { model, configurations, tried: searched.tried, portfolio, held_out, warnings })
+    Ok(TrainedModel {
+        model,
+        configurations: configurations.to_vec(),
+        tried: searched.tried,
+        portfolio,
+        held_out,
+        warnings,
+    })
 }
 
 fn ranking(
@@ -84,14 +94,15 @@ fn ranking(
     params: &ValidParams,
     policy: &dyn Policy,
     portfolio: Option<&Portfolio>,
-) -> RankingPolicy {
+) -> Result<RankingPolicy, TrainError> {
     let included = params.ranking.map(|_| policy.always_included()).unwrap_or_default();
-    RankingPolicy {
+    let always = included.into_iter().map(|choice| task.table.named("always_included", choice));
+    Ok(RankingPolicy {
         portfolio: portfolio.map(|p| p.choices.clone()).unwrap_or_default(),
         at_least: params.ranking.unwrap_or_default(),
-        always: included.iter().filter_map(|name| task.table.choice_id(name)).collect(),
+        always: always.collect::<Result<_, _>>()?,
         eligible: task.eligible.clone(),
-    }
+    })
 }
 
 fn no_promise(params: &Params, target: f64, inputs: usize) -> String {

@@ -278,6 +278,52 @@ fn broken_optimization_file() {
 }
 
 #[test]
+fn misspelt_names_are_errors_that_propose_another() {
+    let run = Run::new();
+    run.write("a.txt", log(20));
+    let optimization = |rest: &str| format!("name = \"pad_mm\"\nfallback = [\"orig\"]\n{rest}");
+    let arguments = ["a.txt", "--optimization", "o.toml"];
+    // A feature that the file declares and the log lacks may be in another log; "mat1_dtyp" is nowhere.
+    run.write(
+        "o.toml",
+        optimization(
+            "[[feature]]\nname = \"batch\"\nkind = \"numerical\"\n\
+             [[derived]]\nname = \"b\"\nexpression = \"batch * m\"\n\
+             [[derived]]\nname = \"x\"\nexpression = 'if mat1_dtyp == \"a\" then 1 else 0'\n",
+        ),
+    );
+    let parts = ["derived feature \"x\"", "unknown feature \"mat1_dtyp\"; did you mean \"mat1_dtype\"?"];
+    run.refuses(&arguments, exit::BAD_INPUT, &parts);
+    run.write("o.toml", optimization("[training]\ndimensions = [\"m\", \"mat1_dtpe\"]\n"));
+    run.refuses(&arguments, exit::BAD_INPUT, &["dimensions", "\"mat1_dtpe\"; did you mean \"mat1_dtype\"?"]);
+    run.write("o.toml", optimization("[training]\nalways_included = [\"orgi\"]\n"));
+    let ranking = [&arguments[..], &["--ranking", "2"]].concat();
+    run.refuses(&ranking, exit::USAGE, &["always_included", "\"orgi\"; did you mean \"orig\"?"]);
+    let fallback = [&arguments[..1], &["--fallback", "padd"]].concat();
+    run.refuses(&fallback, exit::USAGE, &["--fallback", "\"padd\"; did you mean \"pad\"?"]);
+}
+
+#[test]
+fn optimization_of_another_name() {
+    let run = Run::new();
+    run.write("a.txt", log(20)).write("o.toml", "name = \"padmm\"\nfallback = [\"orig\"]\n");
+    run.refuses(
+        &["a.txt", "--optimization", "o.toml"],
+        exit::BAD_INPUT,
+        &["o.toml", "expected the optimization \"pad_mm\"", "found \"padmm\""],
+    );
+}
+
+#[test]
+fn a_fallback_that_the_log_lacks_gives_a_warning() {
+    let run = Run::new();
+    run.write("a.txt", log(20)).write("o.toml", "name = \"pad_mm\"\nfallback = [\"orgi\"]\n");
+    let (code, _, stderr) = run.train(&["a.txt", "--optimization", "o.toml"]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stderr.contains("the log has none of the optimization's fallbacks (orgi)"), "{stderr}");
+}
+
+#[test]
 fn division_by_zero_on_some_rows_is_counted() {
     let run = Run::new();
     run.write("a.txt", log(60));

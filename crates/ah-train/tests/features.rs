@@ -4,8 +4,10 @@ mod common;
 
 use std::fmt::Write as _;
 
+use ah_train::parts::Task;
 use ah_train::{
-    FurtherLog, LearnerKind, Params, Policy, PromiseMode, SplitBy, TrainedModel, report, train, train_with,
+    FurtherLog, LearnerKind, Params, Policy, PromiseMode, SplitBy, TrainedModel, evaluate, report, train,
+    train_with,
 };
 use ah_types::{Context, Derived, Leaf, Node};
 use common::{HEAD, log};
@@ -83,6 +85,77 @@ fn every_mode_of_the_promise_calibrates() {
 }
 
 #[test]
+fn the_limit_that_judges_is_the_limit_that_is_printed() {
+    // `pad` takes twice as long as `orig` on some inputs: more than 1.05, less than 3 times as long.
+    let files = Files::new(&risky(1500, 0.08));
+    for max_risk in [None, Some(0.01)] {
+        let params = Params { max_risk, max_slowdown: 3.0, ..files.params() };
+        let trained = train(&params.check().unwrap()).unwrap();
+        assert_eq!(trained.model.promise.is_some(), max_risk.is_some());
+        let table = report::trained(&trained);
+        assert!(table.contains("| > 200 % slower than fallback |"), "{table}");
+        let evaluation = evaluate(&trained.model, &files.params().logs, false).unwrap();
+        assert_eq!(evaluation.comparison.model.over_limit, 0.0);
+        let table = report::evaluated("T", &evaluation.comparison);
+        assert!(table.contains("| > 200 % slower than fallback |"), "{table}");
+    }
+}
+
+#[test]
+fn best_single_is_the_strongest_baseline() {
+    // `pad` wins where it is offered; elsewhere it falls back, which costs little. If it cost what the
+    // slowest choice costs there, `other` would seem the better baseline.
+    let mut text = HEAD.to_owned();
+    for i in 0..100 {
+        for (choice, time) in [("orig", 1.2), ("other", 1.15), ("slow", 9.0), ("pad", 1.0)] {
+            if choice != "pad" || i % 2 == 0 {
+                let _ = writeln!(text, "512,{},512,torch.float16,{choice},{time}", 513 + i);
+            }
+        }
+    }
+    let files = Files::new(&text);
+    let trained = train(&files.params().check().unwrap()).unwrap();
+    let single = &trained.held_out.comparison.best_single;
+    assert_eq!(single.choice, "pad", "{single:?}");
+    let evaluation = evaluate(&trained.model, &files.params().logs, false).unwrap();
+    let single = &evaluation.comparison.best_single;
+    assert!(
+        single.choice == "pad" && (single.metrics.slowdown - (1.2_f64 / 1.15).sqrt()).abs() < 1e-9,
+        "{single:?}"
+    );
+}
+
+#[test]
+fn what_only_the_test_part_holds_is_unknown_to_the_judged_heuristic() {
+    // The dtype alone decides; one input has a dtype of its own.
+    let mut text = HEAD.to_owned();
+    for i in 0..100 {
+        let (dtype, orig) = if i == 7 { ("c", 1.0) } else { [("a", 1.0), ("b", 3.0)][i % 2] };
+        let _ = writeln!(text, "512,{},512,{dtype},orig,{orig}", 513 + 6 * i);
+        let _ = writeln!(text, "512,{},512,{dtype},pad,2", 513 + 6 * i);
+    }
+    let files = Files::new(&text);
+    let params = |seed| Params { seed, max_risk: None, ..files.params() }.check().unwrap();
+    let task = Task::read(&params(0), None).unwrap();
+    let rare =
+        task.usable.iter().copied().find(|&i| task.table.inputs[i as usize].text.contains(",c")).unwrap();
+    let policy = &task.optimization.training;
+    let held_out =
+        |seed: &u64| task.hold_out(SplitBy::Input, policy, *seed).unwrap().held_out.contains(&rare);
+    let seed = (0..100).find(held_out).expect("a fifth of the seeds holds it out");
+
+    let parts = task.hold_out(SplitBy::Input, policy, seed).unwrap();
+    let slot = task.features.base().slot("mat1_dtype").unwrap();
+    assert_eq!(task.ranked(&parts.training).categories[slot], ["a", "b"]);
+    assert_eq!(task.ranked(&task.usable).categories[slot], ["a", "b", "c"]);
+
+    let trained = train(&params(seed)).unwrap();
+    let judged = &trained.held_out.comparison.model;
+    let inputs = judged.inputs as f64;
+    assert!((judged.coverage - (inputs - 1.0) / inputs).abs() < 1e-9, "{judged:?}");
+}
+
+#[test]
 fn too_few_inputs_for_a_promise_give_a_warning() {
     let trained = learn(&risky(100, 0.0), |_| {});
     assert!(trained.model.promise.is_none());
@@ -131,7 +204,7 @@ fn a_ranking_holds_k_choices() {
 
 #[test]
 fn a_ranking_spreads_over_what_is_good_elsewhere() {
-    // Nothing tells the inputs apart: `pad` and its variant win on most, `orig` on the others.
+    // No feature separates the inputs: `pad` and its variant win on most, `orig` on the others.
     let mut text = HEAD.to_owned();
     for i in 0..120 {
         let times = if i % 3 > 0 { [2.0, 1.0, 1.01] } else { [1.0, 3.0, 3.0] };

@@ -2,7 +2,10 @@
 
 mod common;
 
-use ah_train::{Params, TrainedModel, train};
+use std::path::Path;
+
+use ah_train::{Comparison, Evaluation, Params, TrainedModel, evaluate, train};
+use ah_types::{ChoiceId, Model};
 use common::published;
 
 fn learn(log: &str, seed: u64) -> Option<TrainedModel> {
@@ -25,6 +28,24 @@ fn check(log: &str, scikit_learn: f64) {
     let Some(slowdown) = held_out(log) else { return };
     eprintln!("{log}: {slowdown:.4}, scikit-learn {scikit_learn}");
     assert!(slowdown <= scikit_learn + 0.003, "{log}: {slowdown:.4}, scikit-learn {scikit_learn}");
+}
+
+/// The strongest baseline of the shipped logs: no other choice loses less.
+#[test]
+fn best_single_of_the_shipped_logs() {
+    for (name, expected) in [("softmax", 1.3231), ("mixed_mm", 1.4259)] {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let model = Model::read(&root.join(format!("generated/{name}_h200.model.json"))).unwrap();
+        let log = root.join(format!("data/{name}/h200.txt.gz"));
+        let Evaluation { table, judged, comparison, .. } = evaluate(&model, &[log], false).unwrap();
+        let single = comparison.best_single;
+        assert!((single.metrics.slowdown - expected).abs() < 5e-5, "{name}: {single:?}");
+        let fallback = table.choice_id(&comparison.always_fallback.choice).unwrap();
+        for choice in (0..table.choices.len() as u32).map(ChoiceId) {
+            let other = Comparison::new(&table, &judged, fallback, choice, 1.05).best_single;
+            assert!(single.metrics.slowdown <= other.metrics.slowdown + 1e-12, "{name}: {other:?}");
+        }
+    }
 }
 
 #[test]

@@ -7,12 +7,11 @@
 //! A column that is constant, or that ranks the inputs exactly as an earlier one does, is left out: it
 //! gives no other split. (In mixed_mm `k`, `mat1_stride_0` and `mat2_stride_1` are copies.)
 
-use ah_types::expr::Row;
-use ah_types::{FeatureKind, Features, Scalar, Test};
+use ah_types::Test;
 use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
-use super::table::Table;
+use super::values::{FeatureValues, Values};
 
 /// Columns of features; a row is an input of the table.
 #[derive(Clone, Debug)]
@@ -34,132 +33,47 @@ pub struct Column {
     bounds: Vec<(f64, f64)>,
 }
 
-/// The features of all inputs.
-pub struct FeatureColumns {
-    /// The columns.
+/// Features as ranked from some inputs.
+pub struct RankedFeatures {
+    /// The columns. The codes of other inputs, and of inputs with an undefined feature, mean nothing.
     pub columns: Columns,
-    /// Inputs with an undefined derived feature: (input, slot of the first such feature). Do not use
-    /// their codes.
-    pub undefined: Vec<(u32, usize)>,
-    /// The categories in the log, by slot, sorted; empty for numbers.
+    /// The categories of these inputs, by slot, sorted; empty for numbers.
     pub categories: Vec<Vec<String>>,
 }
 
-/// Values of one feature over all inputs.
-enum FeatureValues {
-    /// NaN where undefined.
-    Numbers(Vec<f64>),
-    /// Positions in the list of names; `UNDEFINED` where undefined.
-    Categories(Vec<u32>, Vec<String>),
-}
-
-const UNDEFINED: u32 = u32::MAX;
-
-impl FeatureValues {
-    /// The values of the next feature: logged, or computed from the ones in `done`.
-    fn new(table: &Table, features: &Features, done: &[Self]) -> Self {
-        let slot = done.len();
-        let derived = slot.checked_sub(features.base().len()).map(|i| &features.derived()[i].1);
-        let rows =
-            table.inputs.iter().enumerate().map(|(input, i)| ColumnRow { base: &i.values, done, input });
-        match features.all().features()[slot].kind {
-            FeatureKind::Numerical => {
-                let value = |row: ColumnRow<'_>| match derived {
-                    None => row.scalar(slot).and_then(Scalar::number),
-                    Some(derived) => derived.eval(&row).and_then(Scalar::number),
-                };
-                Self::Numbers(rows.map(|row| value(row).unwrap_or(f64::NAN)).collect())
-            }
-            FeatureKind::Categorical => {
-                let mut ids: FxHashMap<String, u32> = FxHashMap::default();
-                let mut names = Vec::new();
-                let mut intern = |name: &str| {
-                    ids.get(name).copied().unwrap_or_else(|| {
-                        let id = names.len() as u32;
-                        ids.insert(name.to_owned(), id);
-                        names.push(name.to_owned());
-                        id
-                    })
-                };
-                let mut id = |row: ColumnRow<'_>| {
-                    let scalar = match derived {
-                        None => row.scalar(slot),
-                        Some(derived) => derived.eval(&row),
-                    };
-                    scalar.and_then(Scalar::category).map_or(UNDEFINED, &mut intern)
-                };
-                let codes = rows.map(&mut id).collect();
-                Self::Categories(codes, names)
-            }
-        }
-    }
-
-    fn is_undefined(&self, input: usize) -> bool {
-        match self {
-            Self::Numbers(x) => x[input].is_nan(),
-            Self::Categories(ids, _) => ids[input] == UNDEFINED,
-        }
-    }
-}
-
-/// A row of logged values and of the derived values in `done`, so that a derived feature of a derived
-/// feature is not computed again.
-struct ColumnRow<'a> {
-    base: &'a [ah_types::Value],
-    done: &'a [FeatureValues],
-    input: usize,
-}
-
-impl Row for ColumnRow<'_> {
-    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
-        if slot < self.base.len() {
-            return self.base.scalar(slot);
-        }
-        match self.done.get(slot)? {
-            FeatureValues::Numbers(x) => Some(x[self.input]).filter(|x| !x.is_nan()).map(Scalar::Number),
-            FeatureValues::Categories(ids, names) => {
-                names.get(ids[self.input] as usize).map(|n| Scalar::Category(n))
-            }
-        }
-    }
-}
-
-impl Columns {
-    /// Computes and ranks every feature of every input, with at most `max_bins` codes a column: a
-    /// column of more values becomes quantiles.
+impl RankedFeatures {
+    /// Ranks the values of `inputs`, with at most `max_bins` codes a column: a column of more values
+    /// becomes quantiles. No other input has a say in bins, thresholds and categories.
     ///
     /// # Panics
     /// When `max_bins` is below 2 or above 65,536.
     #[must_use]
-    pub fn build(table: &Table, features: &Features, max_bins: usize) -> FeatureColumns {
-        let mut undefined = FxHashMap::default();
-        let mut by_slot = Vec::with_capacity(features.all().len());
-        for slot in 0..features.all().len() {
-            let values = FeatureValues::new(table, features, &by_slot);
-            for input in (0..table.inputs.len()).filter(|&i| values.is_undefined(i)) {
-                undefined.entry(input as u32).or_insert(slot);
-            }
-            by_slot.push(values);
-        }
-        let ranked = |(slot, values): (usize, &FeatureValues)| match values {
-            FeatureValues::Numbers(values) => (Vec::new(), vec![numerical(slot, values, max_bins)]),
-            FeatureValues::Categories(ids, names) => categorical(slot, ids, names),
+    pub fn new(values: &FeatureValues, inputs: &[u32], max_bins: usize) -> Self {
+        let ranked = |(slot, values): (usize, &Values)| match values {
+            Values::Numbers(values) => (Vec::new(), vec![numerical(slot, values, inputs, max_bins)]),
+            Values::Categories(ids, names) => categorical(slot, ids, names, inputs),
         };
-        let ranked: Vec<_> = by_slot.par_iter().enumerate().map(ranked).collect();
+        let ranked: Vec<_> = values.by_slot.par_iter().enumerate().map(ranked).collect();
         let (categories, columns): (Vec<_>, Vec<_>) = ranked.into_iter().unzip();
         let mut columns: Vec<Column> = columns.into_iter().flatten().collect();
-        let mut seen = FxHashSet::default();
-        columns.retain(|c| c.bounds.len() > 1 && seen.insert(blake3::hash(&bytes(&c.codes))));
-        let mut undefined: Vec<_> = undefined.into_iter().collect();
-        undefined.sort_unstable();
-        FeatureColumns { columns: Self { columns, rows: table.inputs.len() }, undefined, categories }
+        let mut known = FxHashSet::default();
+        let bytes = |c: &Column| -> Vec<u8> {
+            inputs.iter().flat_map(|&i| c.codes[i as usize].to_le_bytes()).collect()
+        };
+        columns.retain(|c| c.bounds.len() > 1 && known.insert(blake3::hash(&bytes(c))));
+        let rows = columns.first().map_or(0, |c| c.codes.len());
+        Self { columns: Columns { columns, rows }, categories }
     }
+}
 
+impl Columns {
     /// Columns of numbers for benchmarks and tests: `values[column][row]`.
     #[must_use]
     pub fn from_numbers(values: &[Vec<f64>], max_bins: usize) -> Self {
         let rows = values.first().map_or(0, Vec::len);
-        let columns = values.par_iter().enumerate().map(|(slot, v)| numerical(slot, v, max_bins)).collect();
+        let inputs: Vec<u32> = (0..rows as u32).collect();
+        let column = |(slot, values): (usize, &Vec<f64>)| numerical(slot, values, &inputs, max_bins);
+        let columns = values.par_iter().enumerate().map(column).collect();
         Self { columns, rows }
     }
 
@@ -213,11 +127,12 @@ fn midpoint(left: f64, right: f64) -> f64 {
     if middle < right { middle } else { left }
 }
 
-fn numerical(slot: usize, values: &[f64], max_bins: usize) -> Column {
+/// The ranks of the values of `inputs`; other values get the code of the next greater one.
+fn numerical(slot: usize, values: &[f64], inputs: &[u32], max_bins: usize) -> Column {
     assert!((2..=1 << 16).contains(&max_bins), "from 2 to 65,536 bins");
     // The split rule does not tell -0 from 0.
     let value = |x: f64| if x.is_nan() { f64::INFINITY } else { x + 0.0 };
-    let mut sorted: Vec<f64> = values.iter().map(|&x| value(x)).collect();
+    let mut sorted: Vec<f64> = inputs.iter().map(|&i| value(values[i as usize])).collect();
     sorted.sort_unstable_by(f64::total_cmp);
     let mut bounds: Vec<(f64, f64)> = Vec::new();
     let distinct = 1 + sorted.windows(2).filter(|w| w[0] < w[1]).count();
@@ -237,27 +152,25 @@ fn numerical(slot: usize, values: &[f64], max_bins: usize) -> Column {
             start = end;
         }
     }
-    let code = |&x: &f64| (bounds.partition_point(|b| b.1 < value(x))).min(bounds.len() - 1) as u16;
+    let code =
+        |&x: &f64| (bounds.partition_point(|b| b.1 < value(x))).min(bounds.len().saturating_sub(1)) as u16;
     let codes = values.iter().map(code).collect();
     Column { slot, category: None, codes, bounds }
 }
 
-/// The sorted categories, and a column for each. Two categories need one column: the other would be
-/// its mirror.
-fn categorical(slot: usize, ids: &[u32], names: &[String]) -> (Vec<String>, Vec<Column>) {
-    let mut order: Vec<u32> = (0..names.len() as u32).collect();
+/// The sorted categories of `inputs`, and a column for each. Two categories need one column: the other
+/// would be its mirror.
+fn categorical(slot: usize, ids: &[u32], names: &[String], inputs: &[u32]) -> (Vec<String>, Vec<Column>) {
+    let present: FxHashSet<u32> = inputs.iter().map(|&i| ids[i as usize]).collect();
+    let mut order: Vec<u32> = (0..names.len() as u32).filter(|id| present.contains(id)).collect();
     order.sort_unstable_by(|&a, &b| names[a as usize].cmp(&names[b as usize]));
     let tested = if order.len() == 2 { &order[1..] } else { &order[..] };
     let column = |&id: &u32| Column {
         slot,
         category: Some(names[id as usize].clone()),
         codes: ids.iter().map(|&i| u16::from(i == id)).collect(),
-        bounds: if names.len() > 1 { vec![(0.0, 0.0), (1.0, 1.0)] } else { vec![(0.0, 0.0)] },
+        bounds: if order.len() > 1 { vec![(0.0, 0.0), (1.0, 1.0)] } else { vec![(0.0, 0.0)] },
     };
     let columns = tested.iter().map(column).collect();
     (order.iter().map(|&id| names[id as usize].clone()).collect(), columns)
-}
-
-fn bytes(codes: &[u16]) -> Vec<u8> {
-    codes.iter().flat_map(|c| c.to_le_bytes()).collect()
 }

@@ -1,8 +1,8 @@
 //! The data of a training.
 //!
-//! A [`Task`] is a log made ready to learn from: a [`Table`] of medians (inputs × choices) and
-//! ranked [`Columns`] of features. [`Targets`] are the costs to learn, [`Rows`] the inputs of one
-//! fit, and [`split`] decides which inputs are held out.
+//! A [`Task`] is a log made ready to learn from: a [`Table`] of medians (inputs × choices) and the
+//! [`values`] of its features. Learners see the features as ranked [`Columns`], the costs as
+//! [`Targets`], and the inputs of one fit as [`Rows`]. [`split`] decides which inputs are held out.
 
 pub mod columns;
 pub mod rows;
@@ -10,9 +10,10 @@ pub mod split;
 pub mod table;
 pub mod targets;
 pub mod task;
+pub mod values;
 pub mod weights;
 
-pub use columns::{Column, Columns};
+pub use columns::{Column, Columns, RankedFeatures};
 pub use rows::Rows;
 pub use table::Table;
 pub use targets::{COST_LIMIT, COST_ONE, Targets};

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use ah_types::{ChoiceId, Log, Value, median};
 
+use crate::error::TrainError;
 use crate::policy::CellFilter;
 
 /// One choice on one input.
@@ -170,6 +171,18 @@ impl Table {
         Some(ChoiceId(index(position)))
     }
 
+    /// [`choice_id`](Self::choice_id) of a choice that `flag` names.
+    ///
+    /// # Errors
+    /// [`TrainError::UnknownChoice`] proposes a similar name.
+    pub fn named(&self, flag: &'static str, choice: String) -> Result<ChoiceId, TrainError> {
+        self.choice_id(&choice).ok_or_else(|| TrainError::UnknownChoice {
+            flag,
+            choice,
+            known: self.choices.clone(),
+        })
+    }
+
     /// True where some choice of the input gave a time.
     #[must_use]
     pub fn is_usable(&self, input: u32) -> bool {
@@ -189,23 +202,30 @@ impl Table {
         }
     }
 
-    /// The choice that costs least on these inputs when always taken. Where it has no time, it costs
-    /// what the slowest choice costs.
-    ///
-    /// `None` for a table without choices.
+    /// The log slowdown of taking `choice`: where it has no time, that of the fallback.
     #[must_use]
-    pub fn best_single(&self, inputs: &[u32]) -> Option<ChoiceId> {
+    pub fn price(&self, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
+        match self.usable(input, choice) {
+            Some(cell) => cell.log_slowdown,
+            None => self.fallback_price(input, fallback),
+        }
+    }
+
+    /// The choice with the least geometric-mean slowdown on these inputs when always taken, by its
+    /// [`price`](Self::price). Without a fallback, a choice falls back to itself.
+    #[must_use]
+    pub fn best_single(&self, inputs: &[u32], fallback: Option<ChoiceId>) -> ChoiceId {
         let mut total = vec![0.0; self.choices.len()];
         for &input in inputs {
             let weight = self.inputs[input as usize].weight;
-            // Every choice pays the slowest time; the measured ones get the difference back.
-            let worst = self.fallback_price(input, ChoiceId(u32::MAX));
+            // Every choice pays what a missing one costs; those with a time get the difference back.
+            let missing = self.fallback_price(input, fallback.unwrap_or(ChoiceId(u32::MAX)));
             for cell in self.cells(input).iter().filter(|c| c.time.is_finite()) {
-                total[cell.choice.index()] += weight * (cell.log_slowdown - worst);
+                total[cell.choice.index()] += weight * (cell.log_slowdown - missing);
             }
         }
-        let best = (0..total.len()).min_by(|&a, &b| total[a].total_cmp(&total[b]))?;
-        Some(ChoiceId(index(best)))
+        let best = (0..total.len()).min_by(|&a, &b| total[a].total_cmp(&total[b]));
+        ChoiceId(index(best.unwrap_or(0)))
     }
 }
 

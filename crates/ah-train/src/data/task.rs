@@ -1,7 +1,7 @@
 //! A log made ready to learn from: the table of its times, the columns of its features, its fallback
 //! and the inputs to learn from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use ah_types::log::{Dirt, Metadata, ReadOptions, Source};
@@ -10,10 +10,11 @@ use ah_types::optimization::TrainingPolicy;
 use ah_types::{ChoiceId, Context, Features, Log, Optimization, Schema, expr, log};
 use rustc_hash::FxHashSet;
 
-use super::columns::{Columns, FeatureColumns};
+use super::columns::RankedFeatures;
 use super::split::{self, Partition};
 use super::table::{LogPart, Table};
 use super::targets::Targets;
+use super::values::FeatureValues;
 use super::weights;
 use crate::error::TrainError;
 use crate::params::{SplitBy, ValidParams};
@@ -47,9 +48,7 @@ pub struct Task {
     /// Inputs × choices.
     pub table: Table,
     /// The features of all inputs.
-    pub columns: Columns,
-    /// The categories in the log, by slot.
-    pub categories: Vec<Vec<String>>,
+    values: FeatureValues,
     /// The domain.
     pub precondition: Option<Precondition>,
     /// Where choices can run at all, by the optimization or the log; choices without an entry can everywhere.
@@ -71,15 +70,16 @@ impl Task {
         let mut log = read_logs(params)?;
         let mut warnings = dirt(&log.dirt);
         let optimization = optimization(params, &log.metadata)?;
+        check_names(&optimization, &log.schema)?;
         let policy = policy.unwrap_or(&optimization.training);
         let features = features(&optimization, policy, &log.schema, &mut warnings)?;
         let (metadata, sources) = (log.metadata.clone(), std::mem::take(&mut log.sources));
         let table = table(log, params, policy, &sources, &mut warnings)?;
-        let FeatureColumns { columns, undefined, categories } = Columns::build(&table, &features, MAX_BINS);
-        let named_fallback = named_fallback(params, policy, &optimization, &table)?;
+        let values = FeatureValues::new(&table, &features);
+        let named_fallback = named_fallback(params, policy, &optimization, &table, &mut warnings)?;
         let precondition = precondition(&optimization, &metadata, &features, &table, &mut warnings)?;
         let eligible = eligible(&optimization, &metadata, &features, &table, &mut warnings)?;
-        let usable = usable(&table, &features, &undefined, &mut warnings);
+        let usable = usable(&table, &features, &values.undefined, &mut warnings);
         let usable = filtered(usable, &optimization, policy, &features, &table, &mut warnings)?;
         enough(&table, &usable)?;
         Ok(Self {
@@ -88,8 +88,7 @@ impl Task {
             sources,
             features,
             table,
-            columns,
-            categories,
+            values,
             precondition,
             eligible,
             usable,
@@ -101,7 +100,13 @@ impl Task {
     /// The fallback when learning from these inputs: the named one, else the best single choice.
     #[must_use]
     pub fn fallback(&self, inputs: &[u32]) -> ChoiceId {
-        self.named_fallback.or_else(|| self.table.best_single(inputs)).unwrap_or(ChoiceId(0))
+        self.named_fallback.unwrap_or_else(|| self.table.best_single(inputs, None))
+    }
+
+    /// The features as ranked from these inputs.
+    #[must_use]
+    pub fn ranked(&self, inputs: &[u32]) -> RankedFeatures {
+        RankedFeatures::new(&self.values, inputs, MAX_BINS)
     }
 
     /// The costs of all inputs with this fallback, for the choices of `portfolio` (empty: all).
@@ -175,7 +180,17 @@ fn dirt(dirt: &Dirt) -> Vec<String> {
 /// The given or built-in optimization, with the given training policy.
 fn optimization(params: &ValidParams, metadata: &Metadata) -> Result<Optimization, TrainError> {
     let mut optimization = match &params.optimization {
-        Some(path) => Optimization::read(path)?,
+        Some(path) => {
+            let optimization = Optimization::read(path)?;
+            if optimization.name != metadata.name {
+                return Err(TrainError::OtherOptimization {
+                    path: path.clone(),
+                    log: metadata.name.clone(),
+                    found: optimization.name,
+                });
+            }
+            optimization
+        }
         None => Optimization::built_in(&metadata.name)?,
     };
     if let Some(path) = &params.policy {
@@ -187,6 +202,39 @@ fn optimization(params: &ValidParams, metadata: &Metadata) -> Result<Optimizatio
     }
     policy::check(&optimization)?;
     Ok(optimization)
+}
+
+/// Checks the features that derived features and dimensions name. A name that the optimization knows and
+/// the log lacks is no mistake: logs of other devices may have it.
+fn check_names(optimization: &Optimization, logged: &Schema) -> Result<(), TrainError> {
+    let declared = logged.features().iter().chain(&optimization.features).map(|f| f.name.clone());
+    let mut known: Vec<String> = declared.collect::<BTreeSet<_>>().into_iter().collect();
+    let check = |what: String, feature: &str, known: &[String]| match known.iter().any(|k| k == feature) {
+        true => Ok(()),
+        false => Err(TrainError::UnknownFeature {
+            optimization: optimization.name.clone(),
+            what,
+            feature: feature.to_owned(),
+            known: known.to_vec(),
+        }),
+    };
+    for dimension in &optimization.training.dimensions {
+        check("dimensions".to_owned(), dimension, &known)?;
+    }
+    for derived in &optimization.derived {
+        // `Features::new` reports a malformed expression.
+        if let Ok(parsed) = expr::parse(&derived.expression) {
+            let mut result = Ok(());
+            parsed.for_each_feature(&mut |name| {
+                if result.is_ok() {
+                    result = check(format!("derived feature {:?}", derived.name), name, &known);
+                }
+            });
+            result?;
+        }
+        known.push(derived.name.clone());
+    }
+    Ok(())
 }
 
 /// The log's features and the derived ones that they allow.
@@ -249,16 +297,21 @@ fn named_fallback(
     policy: &dyn Policy,
     optimization: &Optimization,
     table: &Table,
+    warnings: &mut Vec<String>,
 ) -> Result<Option<ChoiceId>, TrainError> {
     let flag = params.fallback.clone().map(|name| ("--fallback", name));
     let hook = || policy.default_choice().map(|name| ("default_choice", name));
     let known = || optimization.fallback_among(&table.choices).map(|name| ("fallback", name.to_owned()));
-    let Some((flag, choice)) = flag.or_else(hook).or_else(known) else { return Ok(None) };
-    table.choice_id(&choice).map(Some).ok_or_else(|| TrainError::UnknownChoice {
-        flag,
-        choice,
-        known: table.choices.clone(),
-    })
+    let Some((flag, choice)) = flag.or_else(hook).or_else(known) else {
+        if !optimization.fallback.is_empty() {
+            warnings.push(format!(
+                "the log has none of the optimization's fallbacks ({}); the best single choice takes their place",
+                optimization.fallback.join(", ")
+            ));
+        }
+        return Ok(None);
+    };
+    table.named(flag, choice).map(Some)
 }
 
 /// The optimization's precondition for the log's device. Where measured inputs break it, it is left
@@ -284,7 +337,7 @@ fn precondition(
 }
 
 /// Where choices can run at all, by the optimization and by the log. Where both name a choice, the
-/// optimization counts.
+/// optimization counts. A choice that the log lacks may be in the logs of other devices.
 fn eligible(
     optimization: &Optimization,
     metadata: &Metadata,
@@ -297,12 +350,9 @@ fn eligible(
     let mut eligible = BTreeMap::new();
     for (name, expression) in rules {
         let typed = resolve(optimization, "eligible", &expression, features.base())?;
-        match table.choice_id(&name) {
-            Some(id) => _ = eligible.insert(id, Precondition { expression, typed }),
-            None => warnings.push(format!(
-                "the choice {name:?} has a condition and is not in the log; its choices are {}",
-                table.choices.join(", ")
-            )),
+        match table.named("eligible", name) {
+            Ok(id) => _ = eligible.insert(id, Precondition { expression, typed }),
+            Err(unknown) => warnings.push(unknown.to_string()),
         }
     }
     Ok(eligible)

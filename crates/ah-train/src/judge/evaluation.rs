@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use ah_types::log::ReadOptions;
-use ah_types::{ChoiceId, Log, Model, artefact, log};
+use ah_types::{Log, Model, artefact, log};
 
 use super::comparison::Comparison;
 use super::decisions::{self, JudgedInput};
@@ -47,11 +47,18 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
         warnings.push(format!("{failed} inputs do not count: every choice failed there"));
     }
     let judged = decisions::decide(model, &table, &inputs, &slots);
-    let single = table.best_single(&inputs).unwrap_or(ChoiceId(0));
-    let fallback = model.fallback.and_then(|f| table.choice_id(model.choice_name(f))).unwrap_or(single);
-    let max_slowdown = Params::default().max_slowdown;
-    let comparison = Comparison::new(&table, &judged, fallback, single, max_slowdown);
+    let known = model.fallback.and_then(|f| table.choice_id(model.choice_name(f)));
+    let fallback = known.unwrap_or_else(|| table.best_single(&inputs, None));
+    let single = table.best_single(&inputs, Some(fallback));
+    let comparison = Comparison::new(&table, &judged, fallback, single, max_slowdown(model));
     Ok(Evaluation { table, judged, comparison, warnings })
+}
+
+/// The model's own limit: that of its promise, else the one that its training judged by.
+fn max_slowdown(model: &Model) -> f64 {
+    let recorded = || model.provenance.parameters.get("asked")?.get("max_slowdown")?.as_f64();
+    let promised = model.promise.as_ref().map(|promise| promise.limit);
+    promised.or_else(recorded).unwrap_or(Params::default().max_slowdown)
 }
 
 /// The log's slots of the model's features, by name and kind. A feature that the log lacks is

@@ -49,12 +49,14 @@ impl TestReport {
             SplitBy::Input => None,
             SplitBy::Dims => {
                 let parts = task.hold_out(SplitBy::Input, recipe.policy, params.seed)?;
+                let features = task.ranked(&parts.training);
+                let recipe = Recipe { features: &features, ..*recipe };
                 let heuristic = recipe.learn_without_promise(&parts.training)?;
                 let trees = recipe.trees(&heuristic, f64::INFINITY);
                 Some(metrics(&Model { trees, ..declining.clone() }, &parts.held_out))
             }
         };
-        let single = task.table.best_single(&parts.training).unwrap_or(fallback);
+        let single = task.table.best_single(&parts.training, Some(fallback));
         let judged = judge(&declining, &parts.held_out);
         Ok(Self {
             train_inputs: parts.training.len(),

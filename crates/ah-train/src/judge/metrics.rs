@@ -53,8 +53,7 @@ impl Metrics {
         for &JudgedInput { input, ref ranking, plain, outside } in judged {
             let weight = table.inputs[input as usize].weight;
             let fallback_price = table.fallback_price(input, fallback);
-            let price =
-                |choice: &ChoiceId| table.usable(input, *choice).map_or(fallback_price, |c| c.log_slowdown);
+            let price = |&choice: &ChoiceId| table.price(input, choice, fallback);
             let best_of =
                 |k: usize| ranking.iter().take(k).map(price).reduce(f64::min).unwrap_or(fallback_price);
             let if_true = |condition: bool| if condition { weight } else { 0.0 };

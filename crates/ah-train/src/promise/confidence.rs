@@ -46,11 +46,11 @@ pub fn threshold(
     let keys = task.keys(SplitBy::Input, inputs);
     let mut wrong = Vec::new();
     for part in split::partitions(&task.table, inputs, &keys, FOLDS, recipe.params.seed) {
-        let rows = Rows { columns: &task.columns, inputs: &part.training };
+        let rows = Rows { columns: &recipe.features.columns, inputs: &part.training };
         let fitted = fit_all(configuration, &rows, &targets)?;
         let trees = leaves::trees(&fitted, &task.table, &rows, fallback, f64::INFINITY, recipe.ranking);
         for input in part.held_out {
-            let id = fitted.trees[0].tree.leaf_of(&task.columns, input) as usize;
+            let id = fitted.trees[0].tree.leaf_of(&recipe.features.columns, input) as usize;
             let Some(leaf) = trees[0].leaf(id) else { continue };
             let cell = |choice| task.table.cell(input, choice);
             let picked = leaf.pick(Some(fallback), false, |c| cell(c).is_some());

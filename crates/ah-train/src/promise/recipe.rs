@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 
 use super::calibrate::{self, CONFIDENCE, CalibratedThreshold};
 use crate::data::split::{self, Partition};
-use crate::data::{Rows, Targets, Task};
+use crate::data::{RankedFeatures, Rows, Targets, Task};
 use crate::error::TrainError;
 use crate::params::{Outside, PromiseMode, SplitBy, ValidParams};
 use crate::policy::Policy;
@@ -27,6 +27,8 @@ const HOLD_OUT_SHARE: f64 = 0.3;
 pub struct Recipe<'a> {
     /// The data.
     pub task: &'a Task,
+    /// The features, as ranked from the inputs to learn from.
+    pub features: &'a RankedFeatures,
     /// The promise and the seed, among others.
     pub params: &'a ValidParams,
     /// The hooks.
@@ -70,7 +72,7 @@ impl Recipe<'_> {
     pub fn learn_without_promise(&self, inputs: &[u32]) -> Result<Heuristic, TrainError> {
         let fallback = self.task.fallback(inputs);
         let targets = self.task.targets(fallback, &self.ranking.portfolio);
-        let rows = Rows { columns: &self.task.columns, inputs };
+        let rows = Rows { columns: &self.features.columns, inputs };
         let trees = self.fit(&rows, &targets)?;
         let grown_from = inputs.to_vec();
         Ok(Heuristic { trees, grown_from, fallback, threshold: f64::INFINITY, promise: None })
@@ -78,18 +80,19 @@ impl Recipe<'_> {
 
     /// Learns, and calibrates on inputs that grew none of the trees that judge them.
     fn learn_with_promise(&self, inputs: &[u32], target: f64) -> Result<Heuristic, TrainError> {
-        let (task, mode, limit) = (self.task, self.params.promise, self.params.max_slowdown);
+        let (task, columns) = (self.task, &self.features.columns);
+        let (mode, limit) = (self.params.promise, self.params.max_slowdown);
         let fallback = task.fallback(inputs);
         let targets = task.targets_within(fallback, &self.ranking.portfolio, Some(limit));
         let (grown_from, parts) = self.calibration_parts(inputs);
         let fit = |inputs: &[u32]| -> Result<FittedTrees, TrainError> {
-            let rows = Rows { columns: &task.columns, inputs };
+            let rows = Rows { columns, inputs };
             let mut trees = self.fit(&rows, &targets)?;
             trees.assess(&task.table, &rows, fallback, limit);
             Ok(trees)
         };
         let judge = |part: &Partition| {
-            let (columns, table) = (&task.columns, &task.table);
+            let table = &task.table;
             let fitted = fit(&part.training)?;
             let kept = &part.held_out;
             Ok(calibrate::violations(&fitted, columns, table, &targets, kept, fallback, limit))
@@ -170,7 +173,7 @@ impl Recipe<'_> {
     /// The trees of a model; choices with a price above `threshold` are not allowed.
     #[must_use]
     pub fn trees(&self, heuristic: &Heuristic, threshold: f64) -> Vec<Tree> {
-        let rows = Rows { columns: &self.task.columns, inputs: &heuristic.grown_from };
+        let rows = Rows { columns: &self.features.columns, inputs: &heuristic.grown_from };
         let fallback = heuristic.fallback;
         leaves::trees(&heuristic.trees, &self.task.table, &rows, fallback, threshold, self.ranking)
     }

@@ -54,7 +54,7 @@ pub fn write(model: &Model, path: &Path) -> Result<(), TrainError> {
     })
 }
 
-/// A string of DOT. Names come from logs, so what ends a string there is escaped.
+/// A quoted string of DOT. Names come from logs, so characters that would end the string are escaped.
 fn quoted(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     format!("\"{escaped}\"")

@@ -10,8 +10,8 @@ pub mod portfolio;
 
 use ah_types::ChoiceId;
 
-use crate::data::split;
 use crate::data::task::{Task, too_few};
+use crate::data::{Columns, split};
 use crate::error::TrainError;
 use crate::params::{LearnerKind, SplitBy, ValidParams};
 use crate::policy::Policy;
@@ -37,6 +37,7 @@ pub fn search(
     task: &Task,
     params: &ValidParams,
     policy: &dyn Policy,
+    columns: &Columns,
     portfolio: &[ChoiceId],
     training: &[u32],
 ) -> Result<SearchResult, TrainError> {
@@ -49,8 +50,8 @@ pub fn search(
     }
     let leaves =
         params.min_samples_leaf.map_or_else(|| policy.min_samples_leaves(training.len()), |l| vec![l]);
-    let columns = task.columns.all().len();
-    let grid = grid::Grid::new(kind, &policy.criteria(), &depths, &leaves, training.len(), columns);
+    let width = columns.all().len();
+    let grid = grid::Grid::new(kind, &policy.criteria(), &depths, &leaves, training.len(), width);
     let fallback = task.fallback(training);
     let limit = params.max_risk.map(|_| params.max_slowdown);
     let targets = task.targets_within(fallback, portfolio, limit);
@@ -67,7 +68,7 @@ pub fn search(
     }
     let keys = task.keys(SplitBy::Input, training);
     let folds = split::partitions(&task.table, training, &keys, policy.folds(), params.seed);
-    let tried = cross_validation::cross_validate(&grid, &task.columns, &folds, &targets, &costs)?;
+    let tried = cross_validation::cross_validate(&grid, columns, &folds, &targets, &costs)?;
     let best = cross_validation::best(&tried).ok_or_else(|| too_few(task.usable.len()))?.clone();
     Ok(SearchResult { best, tried })
 }

@@ -1,7 +1,7 @@
 //! Rankings for inputs that are outside of what training saw in their leaf.
 //!
 //! There a pick must convince the nodes above the leaf too: its score is the worse of two, the leaf's and one
-//! shrunk three times harder towards the parents. Over 40 held-out fifths by dimensions, preset C at depth 8,
+//! shrunk three times harder towards the parents. Over 40 held-out fifths by dimensions, preset look-ahead at depth 8,
 //! this changes the loss of mm A100 by -0.0005, pad_mm A100 +0.0001, mixed_mm H100 -0.0001, mixed_mm A100
 //! +0.0001, flex attention -0.0001; on held-out inputs by at most 0.0002 anywhere. Tried instead: the parent's
 //! ranking, the worst score of leaf, parent and grandparent (mm -0.0005, mixed_mm +0.0006), declining

@@ -1,0 +1,113 @@
+//! The values of all features, logged and derived, on all inputs.
+
+use ah_types::expr::Row;
+use ah_types::{FeatureKind, Features, Scalar, Value};
+use rustc_hash::FxHashMap;
+
+use super::table::Table;
+
+/// The values of all features on all inputs.
+pub struct FeatureValues {
+    /// By slot.
+    pub by_slot: Vec<Values>,
+    /// Inputs with an undefined feature, ascending: (input, slot of the first such feature).
+    pub undefined: Vec<(u32, usize)>,
+}
+
+impl FeatureValues {
+    /// Computes every feature of every input.
+    #[must_use]
+    pub fn new(table: &Table, features: &Features) -> Self {
+        let mut undefined = FxHashMap::default();
+        let mut by_slot = Vec::with_capacity(features.all().len());
+        for slot in 0..features.all().len() {
+            let values = Values::new(table, features, &by_slot);
+            for input in (0..table.inputs.len()).filter(|&i| values.is_undefined(i)) {
+                undefined.entry(input as u32).or_insert(slot);
+            }
+            by_slot.push(values);
+        }
+        let mut undefined: Vec<_> = undefined.into_iter().collect();
+        undefined.sort_unstable();
+        Self { by_slot, undefined }
+    }
+}
+
+/// The values of one feature on all inputs.
+pub enum Values {
+    /// NaN where undefined.
+    Numbers(Vec<f64>),
+    /// Positions in the list of names; `UNDEFINED` where undefined.
+    Categories(Vec<u32>, Vec<String>),
+}
+
+const UNDEFINED: u32 = u32::MAX;
+
+impl Values {
+    /// The values of the next feature: logged, or computed from the ones in `done`.
+    fn new(table: &Table, features: &Features, done: &[Self]) -> Self {
+        let slot = done.len();
+        let derived = slot.checked_sub(features.base().len()).map(|i| &features.derived()[i].1);
+        let rows =
+            table.inputs.iter().enumerate().map(|(input, i)| ColumnRow { base: &i.values, done, input });
+        match features.all().features()[slot].kind {
+            FeatureKind::Numerical => {
+                let value = |row: ColumnRow<'_>| match derived {
+                    None => row.scalar(slot).and_then(Scalar::number),
+                    Some(derived) => derived.eval(&row).and_then(Scalar::number),
+                };
+                Self::Numbers(rows.map(|row| value(row).unwrap_or(f64::NAN)).collect())
+            }
+            FeatureKind::Categorical => {
+                let mut ids: FxHashMap<String, u32> = FxHashMap::default();
+                let mut names = Vec::new();
+                let mut intern = |name: &str| {
+                    ids.get(name).copied().unwrap_or_else(|| {
+                        let id = names.len() as u32;
+                        ids.insert(name.to_owned(), id);
+                        names.push(name.to_owned());
+                        id
+                    })
+                };
+                let mut id = |row: ColumnRow<'_>| {
+                    let scalar = match derived {
+                        None => row.scalar(slot),
+                        Some(derived) => derived.eval(&row),
+                    };
+                    scalar.and_then(Scalar::category).map_or(UNDEFINED, &mut intern)
+                };
+                let codes = rows.map(&mut id).collect();
+                Self::Categories(codes, names)
+            }
+        }
+    }
+
+    fn is_undefined(&self, input: usize) -> bool {
+        match self {
+            Self::Numbers(x) => x[input].is_nan(),
+            Self::Categories(ids, _) => ids[input] == UNDEFINED,
+        }
+    }
+}
+
+/// A row of logged values and of the derived values in `done`, so that a derived feature of a derived
+/// feature is not computed again.
+struct ColumnRow<'a> {
+    base: &'a [Value],
+    done: &'a [Values],
+    input: usize,
+}
+
+impl Row for ColumnRow<'_> {
+    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
+        if slot < self.base.len() {
+            return self.base.scalar(slot);
+        }
+        match self.done.get(slot)? {
+            Values::Numbers(x) => Some(x[self.input]).filter(|x| !x.is_nan()).map(Scalar::Number),
+            Values::Categories(ids, names) => {
+                names.get(ids[self.input] as usize).map(|n| Scalar::Category(n))
+            }
+        }
+    }
+}

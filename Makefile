@@ -9,7 +9,7 @@ PIPELINE := target/pipeline
 # few machines: three times the inputs lower the loss held out from 10 to 8 % on a CPU of two cores.
 SAMPLES ?= 12000
 SECONDS_TO_COLLECT ?= 60
-FRESH ?= 24
+FRESH ?= 60
 SEED ?= 1
 # The share of inputs that may be more than 5 % slower than the fallback. The CPU's times are noisy: at the
 # tools' default of 0.01 the heuristic would decline a quarter of the inputs.
@@ -24,7 +24,7 @@ help: ## This list
 setup: ## Fetch the dependencies and build the tools
 	cargo build --release --bins
 
-pipeline: setup ## Measure, learn, generate, compile and consult a heuristic for pad_mm (about two minutes)
+pipeline: setup ## Measure, learn, generate, compile and consult a heuristic (pad_mm on a GPU, else mm; about two minutes)
 	scripts/pipeline.sh $(PIPELINE) --samples $(SAMPLES) --seconds $(SECONDS_TO_COLLECT) --fresh $(FRESH) --seed $(SEED) --backend $(BACKEND) --max-risk $(MAX_RISK)
 
 test: lint ## Formats, lints and tests everything; CI runs exactly this

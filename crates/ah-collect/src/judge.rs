@@ -29,6 +29,8 @@ pub struct JudgedInput {
     pub ms: f64,
     /// The time of the fallback.
     pub fallback_ms: f64,
+    /// The fastest choice of the baseline and its time; `None` where none of them could be measured.
+    pub baseline: Option<(String, f64)>,
 }
 
 impl JudgedInput {
@@ -43,6 +45,21 @@ impl JudgedInput {
     pub fn speedup(&self) -> f64 {
         self.fallback_ms / self.ms
     }
+
+    /// The baseline's time over `ms`.
+    #[must_use]
+    pub fn gain(&self) -> Option<f64> {
+        self.baseline.as_ref().map(|(_, ms)| ms / self.ms)
+    }
+}
+
+/// The choices that a heuristic is compared with.
+#[derive(Clone, Debug)]
+pub struct References {
+    /// The choice that runs without a heuristic.
+    pub fallback: String,
+    /// The choices that a library would take. On each input the fastest of them counts. May be empty.
+    pub baseline: Vec<String>,
 }
 
 /// The result of [`judge`].
@@ -50,8 +67,8 @@ impl JudgedInput {
 pub struct Judgement {
     /// The inputs, in order.
     pub inputs: Vec<JudgedInput>,
-    /// The choice that runs without a heuristic.
-    pub fallback: String,
+    /// The choices that the heuristic was compared with.
+    pub references: References,
     /// Inputs that could not be judged, each with its reason.
     pub left_out: Vec<(String, String)>,
 }
@@ -67,6 +84,13 @@ impl Judgement {
     #[must_use]
     pub fn speedup(&self) -> f64 {
         geometric_mean(self.inputs.iter().map(JudgedInput::speedup))
+    }
+
+    /// The geometric mean of the gains over the baseline; `None` without a baseline.
+    #[must_use]
+    pub fn gain(&self) -> Option<f64> {
+        let gains: Vec<f64> = self.inputs.iter().filter_map(JudgedInput::gain).collect();
+        (!gains.is_empty()).then(|| geometric_mean(gains.into_iter()))
     }
 
     /// The geometric mean of the fallback's slowdowns against the oracle.
@@ -86,7 +110,7 @@ impl Judgement {
 }
 
 /// Measures every choice on each of `inputs` and compares the heuristic's choice with the winner and with
-/// `fallback`. `decide` is the heuristic: it gets a context and the offered choices, and returns one, or
+/// the `references`. `decide` is the heuristic: it gets a context and the offered choices, and returns one, or
 /// `None` where it is unsure and the fallback runs. Calls `each` with every judged input.
 ///
 /// # Errors
@@ -95,25 +119,29 @@ pub fn judge(
     runner: &mut dyn Runner,
     inputs: impl IntoIterator<Item = (Context, Rng)>,
     policy: &TimingPolicy,
-    fallback: &str,
+    references: &References,
     mut decide: impl FnMut(&Context, &[&str]) -> Option<String>,
     mut each: impl FnMut(&JudgedInput),
 ) -> Result<Judgement, CollectError> {
     let choices = runner.subject().choices.clone();
-    if !choices.iter().any(|c| c == fallback) {
+    let fallback = std::iter::once(("fallback", &references.fallback));
+    let named = fallback.chain(references.baseline.iter().map(|choice| ("baseline", choice)));
+    if let Some((role, unknown)) = named.into_iter().find(|(_, name)| !choices.contains(name)) {
         return Err(CollectError::Usage(format!(
-            "the fallback {fallback:?} is none of the choices here: {}",
+            "the {role} {unknown:?} is none of the choices here: {}",
             choices.join(", ")
         )));
     }
-    let mut judgement = Judgement { inputs: Vec::new(), fallback: fallback.to_owned(), left_out: Vec::new() };
+    let mut judgement =
+        Judgement { inputs: Vec::new(), references: references.clone(), left_out: Vec::new() };
     for (context, rng) in inputs {
         let label = runner.label(&context);
         let measured = measure(runner, &context, rng, policy).map_err(|failure| failure.to_string());
         if let Ok(Measurement { lost: Some(reason), .. }) = &measured {
             return Err(CollectError::Device(format!("the device is lost: {reason}")));
         }
-        let judged = measured.and_then(|m| one(label.clone(), context, &choices, &m, fallback, &mut decide));
+        let judged =
+            measured.and_then(|m| one(label.clone(), context, &choices, &m, references, &mut decide));
         match judged {
             Ok(judged) => {
                 each(&judged);
@@ -136,7 +164,7 @@ fn one(
     context: Context,
     choices: &[String],
     measurement: &Measurement,
-    fallback: &str,
+    references: &References,
     decide: &mut impl FnMut(&Context, &[&str]) -> Option<String>,
 ) -> Result<JudgedInput, String> {
     let time = |name: &str| {
@@ -144,8 +172,13 @@ fn one(
         measurement.outcomes[position].median().filter(|ms| ms.is_finite())
     };
     let (winner, winner_ms) = measurement.winner().ok_or("no choice could be measured")?;
+    let References { fallback, baseline } = references;
     let fallback_ms =
         time(fallback).ok_or_else(|| format!("the fallback {fallback} could not be measured"))?;
+    let baseline = baseline
+        .iter()
+        .filter_map(|name| Some((name.clone(), time(name)?)))
+        .min_by(|(_, a), (_, b)| a.total_cmp(b));
     let offered: Vec<&str> = choices
         .iter()
         .zip(&measurement.outcomes)
@@ -155,7 +188,7 @@ fn one(
     let chosen = decide(&context, &offered);
     let ms = chosen.as_deref().and_then(time).unwrap_or(fallback_ms);
     let winner = choices[winner.index()].clone();
-    Ok(JudgedInput { label, context, chosen, winner, winner_ms, ms, fallback_ms })
+    Ok(JudgedInput { label, context, chosen, winner, winner_ms, ms, fallback_ms, baseline })
 }
 
 /// The first `count` inputs of the sequence of `seed`. They are fresh if the log was collected with

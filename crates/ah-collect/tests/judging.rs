@@ -77,6 +77,19 @@ fn a_heuristic_is_compared_with_winner_and_fallback() {
 }
 
 #[test]
+fn a_heuristic_is_compared_with_what_a_library_would_have_done() {
+    let folder = Folder::new();
+    model().write(&folder.path("model.json")).unwrap();
+    std::fs::write(folder.path("inputs.csv"), "size,kind\n7,apples\n501,pears\n5000,pears\n").unwrap();
+    let judge = ["--use-heuristic", "model.json", "--inputs", "inputs.csv", "--baseline"];
+    let table = stdout(fake(&folder).args(judge).arg("steady,small_is_fast"));
+    insta::assert_snapshot!(table);
+    let (code, message) = error(fake(&folder).args(judge).arg("steady,stedy"));
+    assert_eq!(code, 2, "{message}");
+    assert!(message.contains("the baseline \"stedy\" is none of the choices here"), "{message}");
+}
+
+#[test]
 fn fresh_inputs_are_drawn_from_the_seed() {
     let folder = Folder::new();
     model().write(&folder.path("model.json")).unwrap();

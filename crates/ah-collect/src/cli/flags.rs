@@ -45,6 +45,9 @@ pub struct RunFlags {
     /// Judge this model on fresh inputs, measuring every choice there; nothing is written
     #[arg(long, value_name = "MODEL")]
     pub use_heuristic: Option<PathBuf>,
+    /// With --use-heuristic: compare also with the fastest of these choices, as a library would take them
+    #[arg(long, value_name = "CHOICE,...", value_delimiter = ',', requires = "use_heuristic")]
+    pub baseline: Vec<String>,
     /// Serve one parent over standard input and output.
     #[arg(long, hide = true)]
     pub worker: bool,

@@ -135,6 +135,7 @@ fn judge_model(source: &dyn RunnerSource, flags: &RunFlags, model: &Model) -> Re
         .map(|id| model.choice_name(id).to_owned())
         .or_else(|| subject.optimization.fallback_among(&subject.choices).map(str::to_owned))
         .ok_or_else(|| CollectError::Usage("the model has no fallback to compare with".to_owned()))?;
+    let references = judge::References { fallback, baseline: flags.baseline.clone() };
     let count = usize::try_from(flags.num_samples.unwrap_or(JUDGED)).unwrap_or(usize::MAX);
     let inputs = match &flags.inputs {
         Some(path) => {
@@ -149,7 +150,7 @@ fn judge_model(source: &dyn RunnerSource, flags: &RunFlags, model: &Model) -> Re
     let each = |input: &judge::JudgedInput| {
         stderr(&format!("{}: {} {:.4} ms\n", input.label, input.winner, input.winner_ms));
     };
-    let judgement = judge::judge(&mut *runner, inputs, &policy, &fallback, judge::model(model), each)?;
+    let judgement = judge::judge(&mut *runner, inputs, &policy, &references, judge::model(model), each)?;
     stdout(&format!("{}\n", judgement_table(&judgement)))?;
     Ok(if stop.load(Ordering::Relaxed) { exit::INTERRUPTED } else { exit::SUCCESS })
 }

@@ -6,7 +6,7 @@ use ah_measure::Subject;
 use ah_types::Optimization;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-use crate::judge::Judgement;
+use crate::judge::{Judgement, References};
 
 /// The features of an optimization; with the subject of its runner also its fallback and choices.
 #[must_use]
@@ -29,25 +29,45 @@ pub fn list_of(optimization: &Optimization, subject: Option<&Subject>) -> String
 pub fn judgement_table(judgement: &Judgement) -> String {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(["input", "choice", "winner", "time ms", "slowdown", "speedup"]);
+    let References { fallback, baseline } = &judgement.references;
+    let with_baseline = !baseline.is_empty();
+    let mut add_row = |cells: [String; 6], library: [String; 2]| {
+        table.add_row(cells.into_iter().chain(library.into_iter().filter(|_| with_baseline)));
+    };
+    add_row(
+        ["input", "choice", "winner", "time ms", "slowdown", "speedup"].map(str::to_owned),
+        ["what a library would have done", "gain over it"].map(str::to_owned),
+    );
     for input in &judgement.inputs {
-        table.add_row([
-            input.label.clone(),
-            input.chosen.clone().unwrap_or_else(|| format!("unsure: {}", judgement.fallback)),
-            input.winner.clone(),
-            format!("{:.4}", input.ms),
-            format!("{:.3}", input.slowdown()),
-            format!("{:.3}", input.speedup()),
-        ]);
+        add_row(
+            [
+                input.label.clone(),
+                input.chosen.clone().unwrap_or_else(|| format!("unsure: {fallback}")),
+                input.winner.clone(),
+                milliseconds(input.ms),
+                format!("{:.3}", input.slowdown()),
+                format!("{:.3}", input.speedup()),
+            ],
+            [
+                input
+                    .baseline
+                    .as_ref()
+                    .map_or_else(String::new, |(name, ms)| format!("{name} {}", milliseconds(*ms))),
+                input.gain().map_or_else(String::new, |gain| format!("{gain:.3}")),
+            ],
+        );
     }
-    table.add_row([
-        format!("geometric mean of {}", judgement.inputs.len()),
-        String::new(),
-        String::new(),
-        String::new(),
-        format!("{:.3}", judgement.slowdown()),
-        format!("{:.3}", judgement.speedup()),
-    ]);
+    add_row(
+        [
+            format!("geometric mean of {}", judgement.inputs.len()),
+            String::new(),
+            String::new(),
+            String::new(),
+            format!("{:.3}", judgement.slowdown()),
+            format!("{:.3}", judgement.speedup()),
+        ],
+        [String::new(), judgement.gain().map_or_else(String::new, |gain| format!("{gain:.3}"))],
+    );
     for column in table.column_iter_mut().skip(3) {
         column.set_cell_alignment(CellAlignment::Right);
     }
@@ -58,12 +78,20 @@ pub fn judgement_table(judgement: &Judgement) -> String {
     let _ = write!(
         text,
         "slowdown: against the oracle (always {0} {1:.3}); speedup: over {0}; decided on {2:.0} % of the inputs",
-        judgement.fallback,
+        fallback,
         judgement.fallback_slowdown(),
         judgement.coverage() * 100.0
     );
+    if with_baseline {
+        let _ = write!(text, "\na library: the fastest of {} on each input", baseline.join(", "));
+    }
     for (label, reason) in &judgement.left_out {
         let _ = write!(text, "\nleft out {label}: {reason}");
     }
     text
+}
+
+/// A time with the digits that tell two short kernels apart.
+fn milliseconds(ms: f64) -> String {
+    if ms < 0.001 { format!("{ms:.7}") } else { format!("{ms:.4}") }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use ah_train::import::ImportParams;
 use ah_train::{FurtherLog, Params, TrainError};
 use clap::{Args, Parser, Subcommand};
 
@@ -19,6 +20,35 @@ pub struct Cli {
 pub enum Command {
     /// Judge a model on logs of its optimization.
     Evaluate(EvaluateArgs),
+    /// Make a log of a table of timings; with --heuristic-name, learn from it at once.
+    Import(Box<ImportArgs>),
+}
+
+#[derive(Args)]
+#[command(
+    mut_arg("logs", |arg| arg.value_name("TABLE").help("The tables: CSV, TSV, JSON lines, JSON or Parquet")),
+    mut_arg("heuristic_name", |arg| arg.required(false).help("Learn from the log at once: the heuristic's name"))
+)]
+pub struct ImportArgs {
+    #[command(flatten)]
+    params: ImportParams,
+    #[command(flatten, next_help_heading = "Learning")]
+    pub train: TrainArgs,
+}
+
+impl ImportArgs {
+    /// The parameters with the tables.
+    pub fn params(&self) -> ImportParams {
+        let Params { logs, skip_bad_rows, .. } = &self.train.params;
+        ImportParams { tables: logs.clone(), skip_bad_rows: *skip_bad_rows, ..self.params.clone() }
+    }
+
+    /// The parameters of a training on the log, where one is asked for.
+    pub fn training(&self) -> Option<TrainArgs> {
+        let mut train = self.train.clone();
+        train.params.logs = vec![self.params.output.clone()];
+        (!train.params.heuristic_name.is_empty()).then_some(train)
+    }
 }
 
 #[derive(Args)]
@@ -39,7 +69,7 @@ pub struct EvaluateArgs {
     pub json: bool,
 }
 
-#[derive(Args)]
+#[derive(Clone, Args)]
 pub struct TrainArgs {
     #[command(flatten)]
     params: Params,

@@ -18,11 +18,15 @@
 //! 8. write: `model` is what ships, learned once more from everything, with a `record` of its origin.
 //!    [`report`] is what people read.
 //!
+//! [`import`](mod@import) makes logs of tables that other programs wrote.
+//!
 //! Each file uses only files of earlier steps, and `error`, `params` and `policy`.
 #![forbid(unsafe_code)]
 
 mod data;
 mod error;
+#[cfg(feature = "import")]
+pub mod import;
 mod judge;
 mod learners;
 mod model;

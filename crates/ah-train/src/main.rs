@@ -6,18 +6,21 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ah_cli::{exit, stderr, stdout};
+use ah_train::import::{self, ImportError};
 use ah_train::{TrainError, TrainedModel, report};
 use ah_types::Model;
 use clap::Parser;
 use serde_json::json;
 
-use cli::{Cli, Command, EvaluateArgs, TrainArgs};
+use cli::{Cli, Command, EvaluateArgs, ImportArgs, TrainArgs};
 
 /// An error that ends the command.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error(transparent)]
     Train(#[from] TrainError),
+    #[error(transparent)]
+    Import(#[from] ImportError),
     #[error(transparent)]
     Model(#[from] ah_types::ModelError),
     #[error(transparent)]
@@ -30,6 +33,7 @@ impl ah_cli::FatalError for Failure {
     fn exit_code(&self) -> u8 {
         match self {
             Self::Train(e) => e.exit_code(),
+            Self::Import(e) => e.exit_code(),
             Self::Model(e) => e.exit_code(),
             Self::Codegen(e) => e.exit_code(),
             Self::Output(e) => e.exit_code(),
@@ -41,9 +45,21 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match &cli.command {
         Some(Command::Evaluate(args)) => evaluate(args),
+        Some(Command::Import(args)) => import(args),
         None => train(&cli.train),
     };
     ah_cli::finish(done.map(|()| exit::SUCCESS))
+}
+
+fn import(args: &ImportArgs) -> Result<(), Failure> {
+    let report = import::import(&args.params())?;
+    warn(&report.warnings);
+    stderr(&report.to_string());
+    match args.training() {
+        Some(training) => train(&training),
+        None if args.train.json => Ok(stdout(&format!("{}\n", json!(report)))?),
+        None => Ok(()),
+    }
 }
 
 fn train(args: &TrainArgs) -> Result<(), Failure> {

@@ -15,7 +15,7 @@ fn open(path: &Path, patience: Option<Duration>) -> Result<LogWriter, LogError> 
     let collection = Collection {
         format: 1,
         device,
-        timing: TimingPolicy::default(),
+        timing: Some(TimingPolicy::default()),
         seed: 0,
         eligible: std::collections::BTreeMap::new(),
         tool,

@@ -30,7 +30,7 @@ fn metadata(seed: u64) -> Metadata {
             caches: vec![32 << 10],
             instruction_sets: vec!["avx2".into()],
         }),
-        timing: TimingPolicy::default(),
+        timing: Some(TimingPolicy::default()),
         eligible: std::collections::BTreeMap::new(),
         seed,
         tool: "test 1".into(),
@@ -194,7 +194,7 @@ fn appending_needs_agreeing_metadata() {
     let path = folder.path().join("train.txt");
     LogWriter::open(&path, &metadata(1), &schema()).unwrap();
     let mut other = metadata(2);
-    other.collection.as_mut().unwrap().timing.max_samples = 7;
+    other.collection.as_mut().unwrap().timing.as_mut().unwrap().max_samples = 7;
     other.collection.as_mut().unwrap().tool = "test 2".into();
     let error = LogWriter::open(&path, &other, &schema()).unwrap_err();
     let LogError::Metadata { differences, .. } = &error else { panic!("{error}") };

@@ -116,7 +116,7 @@ fn metadata(options: &Options, subject: &Subject, schema: &Schema) -> Metadata {
     let collection = Collection {
         format: 1,
         device: subject.device.clone(),
-        timing: options.policy,
+        timing: Some(options.policy),
         seed: options.seed,
         eligible: subject.optimization.eligible(),
         tool: concat!("ah-collect ", env!("CARGO_PKG_VERSION")).to_owned(),

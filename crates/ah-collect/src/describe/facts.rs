@@ -85,7 +85,9 @@ impl fmt::Display for LogFacts {
         if let Some(c) = &self.collection {
             writeln!(f, "device: {}", c.device)?;
             writeln!(f, "seed: {}; tool: {}", c.seed, c.tool)?;
-            writeln!(f, "policy: {}", serde_json::to_string(&c.timing).unwrap_or_default())?;
+            if let Some(timing) = &c.timing {
+                writeln!(f, "policy: {}", serde_json::to_string(timing).unwrap_or_default())?;
+            }
         }
         let wins = self
             .wins

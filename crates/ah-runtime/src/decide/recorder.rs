@@ -71,7 +71,7 @@ impl Recorder {
         let collection = Collection {
             format: 1,
             device: device.clone(),
-            timing,
+            timing: Some(timing),
             // The program's own inputs; none is drawn.
             eligible: BTreeMap::new(),
             seed: 0,

@@ -38,8 +38,9 @@ pub struct Collection {
     pub format: u32,
     /// Where.
     pub device: Device,
-    /// How.
-    pub timing: TimingPolicy,
+    /// How; absent where another program measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timing: Option<TimingPolicy>,
     /// The seed of the inputs.
     pub seed: u64,
     /// Where a choice can run at all: an expression over the logged features, by choice. Choices without one can everywhere.

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 pub use metadata::{Collection, Difference, Metadata, differences};
 pub use reader::{Dirt, Input, Log, ReadOptions, Sample, Source, read, read_with};
 pub use rows::quote;
-pub use writer::LogWriter;
+pub use writer::{LogWriter, RowBatch};
 
 /// The column of the choice's name.
 pub const CHOICE_COLUMN: &str = "choice";

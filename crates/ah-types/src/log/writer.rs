@@ -94,24 +94,36 @@ impl LogWriter {
         context: &Context,
         samples: impl IntoIterator<Item = (&'a str, f64)>,
     ) -> Result<(), LogError> {
-        let prefix = row_prefix(context, &self.schema);
-        let mut text = String::new();
-        for (choice, feedback) in samples {
-            if let Some(broken) = [prefix.as_str(), choice].into_iter().find(|s| s.contains(['\n', '\r'])) {
-                return Err(LogError::Malformed {
-                    place: Place { path: self.path.clone(), line: 0, column: 0 },
-                    expected: "names and values of one line".to_owned(),
-                    found: format!("{broken:?}"),
-                    hint: "rename it".to_owned(),
-                });
-            }
-            let _ = writeln!(text, "{prefix},{},{}", rows::quote(choice), number::format(feedback));
+        let mut batch = RowBatch::default();
+        batch.add_prefixed(&row_prefix(context, &self.schema), samples);
+        self.append_rows(&batch)
+    }
+
+    /// Appends all rows of `batch`, whose features are in the order of [`schema`](Self::schema).
+    ///
+    /// # Errors
+    /// [`LogError::Malformed`] for a name or value of several lines; I/O errors like
+    /// [`append_input`](Self::append_input).
+    pub fn append_rows(&mut self, batch: &RowBatch) -> Result<(), LogError> {
+        if let Some(broken) = &batch.broken {
+            return Err(LogError::Malformed {
+                place: Place { path: self.path.clone(), line: 0, column: 0 },
+                expected: "names and values of one line".to_owned(),
+                found: format!("{broken:?}"),
+                hint: "rename it".to_owned(),
+            });
         }
         self.locked(|writer| {
             // Another process may have been killed in the middle of its write since the log was opened.
             cut_torn_line(&mut writer.file).map_err(io_error(&writer.path, "mend"))?;
-            writer.append(&text)
+            writer.append(&batch.text)
         })
+    }
+
+    /// The features in the order of the log's header.
+    #[must_use]
+    pub fn schema(&self) -> &Schema {
+        &self.schema
     }
 
     /// Alone among all processes that append to the log.
@@ -204,6 +216,48 @@ impl LogWriter {
             differences: found,
             hint: "write to another file (-o), or run with what the log was begun with",
         })
+    }
+}
+
+/// Rows to append in one write, of any number of inputs.
+#[derive(Clone, Debug, Default)]
+pub struct RowBatch {
+    text: String,
+    /// The first name or value of several lines; such a batch is not written.
+    broken: Option<String>,
+}
+
+impl RowBatch {
+    /// Adds the samples of one input, whose features are given as text in the order of the log's header:
+    /// (choice, feedback in milliseconds; infinite for a failure).
+    pub fn add<'a>(
+        &mut self,
+        features: impl IntoIterator<Item = &'a str>,
+        samples: impl IntoIterator<Item = (&'a str, f64)>,
+    ) {
+        let fields: Vec<_> = features.into_iter().map(rows::quote).collect();
+        self.add_prefixed(&fields.join(","), samples);
+    }
+
+    fn add_prefixed<'a>(&mut self, prefix: &str, samples: impl IntoIterator<Item = (&'a str, f64)>) {
+        for (choice, feedback) in samples {
+            if let Some(broken) = [prefix, choice].into_iter().find(|s| s.contains(['\n', '\r'])) {
+                self.broken.get_or_insert_with(|| broken.to_owned());
+            }
+            let _ = writeln!(self.text, "{prefix},{},{}", rows::quote(choice), number::format(feedback));
+        }
+    }
+
+    /// The bytes that the rows take.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Removes all rows and keeps the memory.
+    pub fn clear(&mut self) {
+        self.text.clear();
+        self.broken = None;
     }
 }
 

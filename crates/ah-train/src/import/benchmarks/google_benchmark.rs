@@ -1,0 +1,57 @@
+//! Google Benchmark's `--benchmark_format=json`: a row a run. A name `BM_sort/radix/n:1024/8` becomes the
+//! columns `benchmark` (`BM_sort`), `arg0` (`radix`), `n` (1024) and `arg2` (8).
+
+use serde_json::{Map, Value as Json, json};
+
+use super::{Defaults, Misfit, Results, list, typed};
+use crate::import::params::Unit;
+
+const TIME: &str = "real_time";
+
+pub fn read(document: &Json) -> Result<Results, Misfit> {
+    let mut rows = Vec::new();
+    for run in list(document, "benchmarks")? {
+        // Means, medians and deviations of the repetitions, which stand there one by one.
+        if run.get("run_type").is_some_and(|kind| kind == "aggregate") {
+            continue;
+        }
+        let name = run.get("run_name").or_else(|| run.get("name")).and_then(Json::as_str);
+        let Some((name, run)) = name.zip(run.as_object()) else {
+            return Err(("the key \"name\"".to_owned(), "none".to_owned()));
+        };
+        let mut row = parts(name);
+        row.extend(run.clone());
+        let to_ms = match run.get("time_unit").and_then(Json::as_str) {
+            None | Some("ns") => 1e6,
+            Some("us") => 1e3,
+            Some("ms") => 1.0,
+            Some("s") => 1e-3,
+            Some(unit) => return Err((format!("ns, us, ms or s as time_unit of {name}"), format!("{unit:?}"))),
+        };
+        for key in [TIME, "cpu_time"] {
+            let ms = run.get(key).and_then(Json::as_f64).map(|time| json!(time / to_ms));
+            row.insert(key.to_owned(), ms.unwrap_or_default());
+        }
+        if run.get("error_occurred").is_some_and(|occurred| *occurred == true) {
+            row.insert(TIME.to_owned(), json!("error"));
+        }
+        rows.push((Some(name.to_owned()), row));
+    }
+    let defaults =
+        Defaults { time: vec![TIME.to_owned()], unit: Unit::Ms, failed: &["error"], ..Defaults::default() };
+    Ok(Results { rows, defaults })
+}
+
+fn parts(name: &str) -> Map<String, Json> {
+    let mut parts = name.split('/');
+    let mut row = Map::new();
+    row.insert("benchmark".to_owned(), parts.next().unwrap_or_default().into());
+    for (i, part) in parts.enumerate() {
+        let (key, value) = match part.split_once(':') {
+            Some((key, value)) => (key.to_owned(), value),
+            None => (format!("arg{i}"), part),
+        };
+        row.insert(key, typed(value));
+    }
+    row
+}

@@ -1,0 +1,204 @@
+//! What can go wrong: each error is one sentence with what was expected, what was found and where.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use ah_types::LogError;
+
+/// A row of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub path: PathBuf,
+    /// The line of a text file, else the row; both from 1.
+    pub number: u64,
+    /// How rows are counted or named.
+    pub counted: Counted,
+}
+
+/// How the rows of a table are counted or named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// By the lines of the file.
+    Lines,
+    /// By rows.
+    Rows,
+    /// Each has a name, for example the key of a cache.
+    Named(String),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        match &self.counted {
+            Counted::Lines => write!(f, ":{}", self.number),
+            Counted::Rows => write!(f, ", row {}", self.number),
+            Counted::Named(name) => write!(f, ", row {} ({name:?})", self.number),
+        }
+    }
+}
+
+/// Why a row cannot be imported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The column; empty where the whole row is meant.
+    pub column: String,
+    /// What should stand there.
+    pub expected: String,
+    /// What stands there.
+    pub found: String,
+    /// What to do.
+    pub hint: &'static str,
+}
+
+pub(super) const MEND: &str = "mend the row, or skip such rows with --skip-bad-rows";
+
+impl Fault {
+    pub(super) fn new(column: &str, expected: impl Into<String>, found: impl Into<String>) -> Self {
+        Self { column: column.to_owned(), expected: expected.into(), found: found.into(), hint: MEND }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.column.is_empty() {
+            write!(f, "column {:?}: ", self.column)?;
+        }
+        write!(f, "expected {}, found {}; {}", self.expected, self.found, self.hint)
+    }
+}
+
+/// A table cannot be imported.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// A flag has an impossible value, or does not fit with another.
+    #[error("{flag}: expected {expected}, found {found}")]
+    Parameter {
+        /// The flag.
+        flag: &'static str,
+        /// What would be right.
+        expected: String,
+        /// What was given.
+        found: String,
+    },
+    /// A flag names a column that the table does not have.
+    #[error(
+        "{}: {flag}: there is no column {column:?}{}; the columns are {}",
+        path.display(),
+        did_you_mean(column, known),
+        listed(known)
+    )]
+    UnknownColumn {
+        /// The file.
+        path: PathBuf,
+        /// Where the name was given.
+        flag: &'static str,
+        /// The name.
+        column: String,
+        /// All columns of the table.
+        known: Vec<String>,
+    },
+    /// A row is not what it should be.
+    #[error("{place}: {fault}")]
+    Row {
+        /// Which.
+        place: Place,
+        /// Why.
+        fault: Box<Fault>,
+    },
+    /// The file is not of its format.
+    #[error("{}: expected {expected}, found {found}; {hint}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The format.
+        expected: String,
+        /// Why it is not of that format.
+        found: String,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// The file cannot be read or written.
+    #[error("{}: cannot {action}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// `read`, `write`, …
+        action: &'static str,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// There is nothing to import.
+    #[error("{what}; {hint}")]
+    TooLittle {
+        /// What was found.
+        what: String,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// The log cannot be written.
+    #[error(transparent)]
+    Log(#[from] LogError),
+}
+
+impl ImportError {
+    pub(super) fn parameter(
+        flag: &'static str,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
+        Self::Parameter { flag, expected: expected.into(), found: found.into() }
+    }
+
+    pub(super) fn unreadable(path: &Path, expected: &str, found: impl Into<String>) -> Self {
+        let hint = "name the right format with --format";
+        Self::Unreadable { path: path.to_owned(), expected: expected.to_owned(), found: found.into(), hint }
+    }
+}
+
+pub(super) fn io_error(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> ImportError {
+    move |source| ImportError::Io { path: path.to_owned(), action, source }
+}
+
+/// The first twenty names, and how many more there are.
+pub(super) fn listed(names: &[String]) -> String {
+    const MOST: usize = 20;
+    let mut list = names.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if names.len() > MOST {
+        list.push_str(&format!(", and {} more", names.len() - MOST));
+    }
+    list
+}
+
+/// Text of a file in quotes, cut after 60 characters.
+pub(super) fn quoted(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{:?}", format!("{}…", &text[..end])),
+        None => format!("{text:?}"),
+    }
+}
+
+/// Proposes the most similar known name, if one is similar enough.
+fn did_you_mean(name: &str, known: &[String]) -> String {
+    // clap proposes a flag from the same similarity on.
+    const SIMILAR: f64 = 0.7;
+    let similarity = |known: &String| strsim::jaro(name, known);
+    let best = known.iter().max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
+    best.filter(|best| similarity(best) > SIMILAR)
+        .map(|best| format!("; did you mean {best:?}?"))
+        .unwrap_or_default()
+}
+
+#[cfg(feature = "cli")]
+impl ah_cli::FatalError for ImportError {
+    fn exit_code(&self) -> u8 {
+        use ah_cli::exit;
+        match self {
+            Self::Parameter { .. } | Self::UnknownColumn { .. } => exit::USAGE,
+            Self::Row { .. } | Self::Unreadable { .. } => exit::BAD_INPUT,
+            Self::Io { .. } => exit::IO,
+            Self::TooLittle { .. } => exit::TOO_LITTLE,
+            Self::Log(e) => e.exit_code(),
+        }
+    }
+}

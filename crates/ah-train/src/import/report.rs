@@ -1,0 +1,50 @@
+//! What came of an import, for people and as JSON.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+/// What came of an import.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ImportReport {
+    /// The log.
+    pub log: PathBuf,
+    /// The rows of the tables.
+    pub rows: u64,
+    /// The inputs. At most this many are told apart: 1,000,000.
+    pub inputs: u64,
+    /// The choices.
+    pub choices: usize,
+    /// The times that were measured.
+    pub measured: u64,
+    /// The times by which a choice failed.
+    pub failed: u64,
+    /// The times that are missing; the log has no row for them.
+    pub not_measured: u64,
+    /// The rows that were skipped.
+    pub bad_rows: u64,
+    /// The numerical features.
+    pub numerical: Vec<String>,
+    /// The categorical features.
+    pub categorical: Vec<String>,
+    /// Sentences for the user.
+    pub warnings: Vec<String>,
+}
+
+/// Inputs beyond this many are not told apart: a million take about 20 MB.
+pub(super) const MOST_INPUTS: usize = 1_000_000;
+
+impl fmt::Display for ImportReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let over = if self.inputs >= MOST_INPUTS as u64 { "more than " } else { "" };
+        write!(f, "{} rows: {over}{} inputs, {} choices", self.rows, self.inputs, self.choices)?;
+        writeln!(f, "; {} times, {} failed, {} not measured", self.measured, self.failed, self.not_measured)?;
+        for (kind, names) in [("numerical", &self.numerical), ("categorical", &self.categorical)] {
+            if !names.is_empty() {
+                writeln!(f, "{kind}: {}", names.join(", "))?;
+            }
+        }
+        writeln!(f, "wrote {}", self.log.display())
+    }
+}

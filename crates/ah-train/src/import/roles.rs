@@ -1,0 +1,164 @@
+//! The roles that the flags give to a table's columns.
+
+use std::path::Path;
+
+use super::benchmarks::Defaults;
+use super::error::{ImportError, listed};
+use super::params::ImportParams;
+use super::table::Table;
+use super::times::TimeRules;
+
+/// A column by its position and name.
+#[derive(Clone, Debug)]
+pub struct Column {
+    pub index: usize,
+    pub name: String,
+    /// Its values are names, even if they read as numbers.
+    pub categorical: bool,
+}
+
+/// Where a feature's values come from.
+#[derive(Clone, Debug)]
+pub enum FeatureRole {
+    Column(Column),
+    /// `--set`: name and value.
+    Constant(String, String),
+}
+
+impl FeatureRole {
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Column(column) => &column.name,
+            Self::Constant(name, _) => name,
+        }
+    }
+}
+
+/// Which column is what.
+#[derive(Clone, Debug)]
+pub struct Roles {
+    pub features: Vec<FeatureRole>,
+    /// The columns whose values make up the choice; empty in a wide table.
+    pub choice: Vec<Column>,
+    /// The columns of the times; in a wide table each belongs to the choice of its name.
+    pub times: Vec<Column>,
+    /// The columns without a role.
+    pub unused: Vec<String>,
+    pub rules: TimeRules,
+}
+
+impl Roles {
+    /// Finds the columns that the flags name, or the format by itself.
+    ///
+    /// # Errors
+    /// [`ImportError::UnknownColumn`]; [`ImportError::Parameter`] where a flag is missing.
+    pub fn find(path: &Path, table: &dyn Table, params: &ImportParams) -> Result<Self, ImportError> {
+        let defaults = table.defaults();
+        let finder = Finder { path, columns: table.columns(), params };
+        let features = finder.features(&defaults)?;
+        let is_feature = |name: &String| features.iter().any(|f| f.name() == name);
+        let (choice, times) = if params.wide {
+            (Vec::new(), finder.wide(&is_feature)?)
+        } else {
+            finder.long(&defaults, &is_feature)?
+        };
+        for column in &params.categorical {
+            finder.column("--categorical", column)?;
+        }
+        let used = |name: &String| {
+            is_feature(name) || choice.iter().chain(&times).any(|column| column.name == *name)
+        };
+        let unused = table.columns().iter().filter(|name| !used(name)).cloned().collect();
+        let failed = params.failed.iter().flatten().filter(|text| !text.is_empty()).cloned();
+        let rules = TimeRules {
+            unit: params.unit.unwrap_or(defaults.unit),
+            higher_is_better: params.higher_is_better,
+            missing_is_failed: params.failed.is_some(),
+            failed: failed.chain(defaults.failed.iter().map(|&text| text.to_owned())).collect(),
+        };
+        Ok(Self { features, choice, times, unused, rules })
+    }
+}
+
+struct Finder<'a> {
+    path: &'a Path,
+    columns: &'a [String],
+    params: &'a ImportParams,
+}
+
+impl Finder<'_> {
+    fn column(&self, flag: &'static str, name: &str) -> Result<Column, ImportError> {
+        let index = self.columns.iter().position(|c| c == name).ok_or_else(|| ImportError::UnknownColumn {
+            path: self.path.to_owned(),
+            flag,
+            column: name.to_owned(),
+            known: self.columns.to_vec(),
+        })?;
+        Ok(Column { index, name: name.to_owned(), categorical: self.params.categorical.iter().any(|c| c == name) })
+    }
+
+    fn all(&self, flag: &'static str, names: &[String]) -> Result<Vec<Column>, ImportError> {
+        names.iter().map(|name| self.column(flag, name)).collect()
+    }
+
+    fn missing(&self, flag: &'static str, expected: &str) -> ImportError {
+        let found = format!("none; the columns of {} are {}", self.path.display(), listed(self.columns));
+        ImportError::parameter(flag, expected, found)
+    }
+
+    fn features(&self, defaults: &Defaults) -> Result<Vec<FeatureRole>, ImportError> {
+        let constants = self.params.constants()?;
+        let free = |name: &String| {
+            !self.params.choice.contains(name) && !constants.iter().any(|(set, _)| set == name)
+        };
+        let by_default: Vec<String> = defaults.features.iter().filter(|name| free(name)).cloned().collect();
+        let names = if self.params.features.is_empty() { &by_default } else { &self.params.features };
+        let columns = self.all("--features", names)?.into_iter().map(FeatureRole::Column);
+        let constants =
+            constants.iter().map(|(name, value)| FeatureRole::Constant((*name).to_owned(), (*value).to_owned()));
+        let features: Vec<FeatureRole> = columns.chain(constants).collect();
+        if features.is_empty() {
+            return Err(self.missing("--features", "the columns that are known when choosing"));
+        }
+        if let Some(taken) = features.iter().map(FeatureRole::name).find(|n| ["choice", "feedback"].contains(n)) {
+            let expected = "other names than those of the log's own columns; rename it in the table";
+            return Err(ImportError::parameter("--features", expected, format!("{taken:?}")));
+        }
+        Ok(features)
+    }
+
+    /// A column a choice: the named ones, else all that are no features. A column without a name is the index
+    /// that pandas writes.
+    fn wide(&self, is_feature: &dyn Fn(&String) -> bool) -> Result<Vec<Column>, ImportError> {
+        let index = |name: &str| name.is_empty() || name.starts_with("__index_level_");
+        let others: Vec<String> =
+            self.columns.iter().filter(|name| !is_feature(name) && !index(name)).cloned().collect();
+        let names = if self.params.choice.is_empty() { &others } else { &self.params.choice };
+        if names.is_empty() {
+            return Err(self.missing("--wide", "columns of times besides the features"));
+        }
+        self.all("--choice", names)
+    }
+
+    /// A row a timing: the columns of the choice, and of the times.
+    fn long(
+        &self,
+        defaults: &Defaults,
+        is_feature: &dyn Fn(&String) -> bool,
+    ) -> Result<(Vec<Column>, Vec<Column>), ImportError> {
+        let by_default: Vec<String> = defaults.choice.iter().filter(|c| !is_feature(c)).cloned().collect();
+        let choice = if self.params.choice.is_empty() { &by_default } else { &self.params.choice };
+        let time = if self.params.time.is_empty() { &defaults.time } else { &self.params.time };
+        if choice.is_empty() {
+            let expected = "the columns that make up the choice, or --wide where each choice has a column of times";
+            return Err(self.missing("--choice", expected));
+        }
+        if time.is_empty() {
+            return Err(self.missing("--time", "the column of the times"));
+        }
+        if let Some(both) = choice.iter().find(|name| time.contains(name)) {
+            return Err(ImportError::parameter("--time", "a column that is not the choice", format!("{both:?}")));
+        }
+        Ok((self.all("--choice", choice)?, self.all("--time", time)?))
+    }
+}

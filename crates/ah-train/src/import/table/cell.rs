@@ -1,0 +1,154 @@
+//! One cell of a table, and its text in a log.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use ah_types::FeatureKind;
+use ah_types::context::bool_name;
+
+use crate::import::error::quoted;
+
+/// One cell of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell<'a> {
+    /// Nothing, null or NaN.
+    Missing,
+    /// Text of a format without types: a number if it reads as one.
+    Untyped(&'a str),
+    /// A name, even if it reads as a number.
+    Name(Cow<'a, str>),
+    /// A whole number.
+    Integer(i128),
+    /// Any other number.
+    Number(f64),
+    /// A truth value.
+    Truth(bool),
+    /// Several values, for example the times of repeated runs.
+    List(Vec<Cell<'a>>),
+    /// What is no value, as it is shown.
+    Other(String),
+}
+
+impl<'a> Cell<'a> {
+    /// A cell of a format without types. pandas, polars, R and SQL write missing values in these ways.
+    pub fn untyped(text: &'a str) -> Self {
+        match text.trim() {
+            "" | "NaN" | "nan" | "NA" | "N/A" | "<NA>" | "null" | "NULL" => Self::Missing,
+            text => Self::Untyped(text),
+        }
+    }
+
+    /// A number; NaN is missing, as pandas has it.
+    pub fn number(x: f64) -> Self {
+        if x.is_nan() { Self::Missing } else { Self::Number(x) }
+    }
+
+    /// The number that the cell holds, or reads as.
+    pub fn as_number(&self) -> Option<f64> {
+        #[allow(clippy::cast_precision_loss)] // A log holds f64.
+        match self {
+            Self::Integer(i) => Some(*i as f64),
+            Self::Number(x) => Some(*x),
+            Self::Untyped(text) => text.parse().ok(),
+            Self::Name(text) => text.trim().parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// Adds the cell's text in a log to `text`: a number in its shortest form, so that `64`, `64.0` and
+    /// `6.4e1` are the same; with `verbatim` untyped text as it is. Returns the kind of feature that such a
+    /// value belongs to, or `None` where the cell has no single value.
+    pub fn write(&self, verbatim: bool, text: &mut String) -> Option<FeatureKind> {
+        let number = |text: &mut String, x: f64| {
+            let _ = write!(text, "{x}");
+            FeatureKind::Numerical
+        };
+        let name = |text: &mut String, name: &str| {
+            text.push_str(name);
+            FeatureKind::Categorical
+        };
+        Some(match self {
+            Self::Missing | Self::List(_) | Self::Other(_) => return None,
+            Self::Integer(i) => {
+                let _ = write!(text, "{i}");
+                FeatureKind::Numerical
+            }
+            Self::Number(x) => number(text, *x),
+            Self::Truth(b) => name(text, bool_name(*b)),
+            Self::Name(n) => name(text, n),
+            Self::Untyped(n) if verbatim => name(text, n),
+            Self::Untyped("true" | "TRUE") => name(text, "True"),
+            Self::Untyped("false" | "FALSE") => name(text, "False"),
+            Self::Untyped(n) if is_short_integer(n) => {
+                text.push_str(n);
+                FeatureKind::Numerical
+            }
+            Self::Untyped(n) => match n.parse::<f64>() {
+                Ok(x) => number(text, x),
+                Err(_) => name(text, n),
+            },
+        })
+    }
+
+    /// The cell for a message.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Missing => "nothing".to_owned(),
+            Self::List(list) => format!("a list of {}", list.len()),
+            Self::Other(text) => text.clone(),
+            value => {
+                let mut text = String::new();
+                value.write(true, &mut text);
+                quoted(&text)
+            }
+        }
+    }
+}
+
+/// Whether the text is already the shortest form of a whole number that f64 holds exactly.
+fn is_short_integer(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    (1..=15).contains(&digits.len())
+        && digits.bytes().all(|b| b.is_ascii_digit())
+        && !digits.starts_with('0') | (text == "0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(text: &str) -> String {
+        let mut out = String::new();
+        let kind = Cell::untyped(text).write(false, &mut out);
+        format!("{out} {kind:?}")
+    }
+
+    #[test]
+    fn a_number_has_one_text() {
+        for text in ["64", " 64", "64.0", "6.4e1", "064", "+64"] {
+            assert_eq!(written(text), "64 Some(Numerical)", "{text}");
+        }
+        assert_eq!(written("0"), "0 Some(Numerical)");
+        assert_eq!(written("-3"), "-3 Some(Numerical)");
+        assert_eq!(written("0.1"), "0.1 Some(Numerical)");
+        assert_eq!(written("12345678901234567"), "12345678901234568 Some(Numerical)");
+    }
+
+    #[test]
+    fn names_and_truth_values() {
+        assert_eq!(written("torch.float16"), "torch.float16 Some(Categorical)");
+        assert_eq!(written("TRUE"), "True Some(Categorical)");
+        assert_eq!(written("1_000"), "1_000 Some(Categorical)");
+        let mut text = String::new();
+        assert_eq!(Cell::untyped("1.10").write(true, &mut text), Some(FeatureKind::Categorical));
+        assert_eq!(text, "1.10");
+    }
+
+    #[test]
+    fn what_stands_for_nothing() {
+        for text in ["", " ", "NaN", "NA", "<NA>", "null"] {
+            assert_eq!(Cell::untyped(text), Cell::Missing, "{text:?}");
+        }
+        assert_eq!(Cell::number(f64::NAN), Cell::Missing);
+    }
+}

@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use ah_collect::{Options, collect};
 use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, sampling};
-use ah_types::timing::TimingPolicy;
-use ah_types::{ChoiceId, Context, Optimization};
+use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use rand::Rng as _;
 
 /// What is decided, and what is known when deciding. This could be a file as well.

@@ -2,8 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ah_types::timing::TimingPolicy;
-use ah_types::{ChoiceId, Context, Outcome};
+use ah_types::{ChoiceId, Context, Outcome, TimingPolicy};
 
 use crate::failure::Failure;
 use crate::race::Race;

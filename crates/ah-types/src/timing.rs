@@ -22,7 +22,7 @@ pub struct TimingPolicy {
     pub cold: bool,
     /// A choice is out of the running when its fastest sample takes more than this many times
     /// the slowest sample of the best choice so far; infinite never stops early.
-    #[serde(with = "crate::number::null_is_infinite")]
+    #[serde(with = "crate::null_is_infinite")]
     pub early_stop_ratio: f64,
     /// Samples of one choice taken in a row before the next choice's turn.
     pub burst: u32,

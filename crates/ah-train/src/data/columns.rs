@@ -7,8 +7,7 @@
 //! A column that is constant, or that ranks the inputs exactly as an earlier one does, is left out: it
 //! gives no other split. (In mixed_mm `k`, `mat1_stride_0` and `mat2_stride_1` are copies.)
 
-use ah_types::expr::Row;
-use ah_types::{FeatureKind, Features, Scalar, Test};
+use ah_types::{FeatureKind, Features, Row, Scalar, Test};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -1,6 +1,6 @@
 //! The decisions of a model on a table. Only choices that were measured on an input are offered there.
 
-use ah_types::{ChoiceId, Decision, FeatureKind, Model};
+use ah_types::{ChoiceId, FeatureKind, Model};
 
 use crate::data::Table;
 
@@ -32,7 +32,7 @@ pub fn decide(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usiz
         let kinds = model.features.base().features().iter().map(|f| f.kind);
         let values: Vec<_> = slots.iter().zip(kinds).map(value).collect();
         let mut ranking = Vec::new();
-        if let Decision::Choice(first) = model.decide(&values, |c| offered(c).is_some())
+        if let Ok(first) = model.decide(&values, |c| offered(c).is_some())
             && let Ok(all) = model.ranking(&values)
         {
             let rest = all.iter().skip_while(|place| place.choice != first.choice);

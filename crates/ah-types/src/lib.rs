@@ -22,7 +22,7 @@
 //!
 //! let context = Context::new().with("m", 128).with("k", 1024).with("n", 4096);
 //! let values = context.row(features.base()).unwrap();
-//! use ah_types::expr::Row;
+//! use ah_types::Row;
 //! let slot = features.all().slot("m*k").unwrap();
 //! assert_eq!(features.row(&values).scalar(slot).unwrap().number(), Some(131072.0));
 //! ```

@@ -59,7 +59,7 @@ impl TimingPolicy {
     /// with medians of the same samples 8 of 92.
     ///
     /// ```
-    /// # use ah_types::timing::TimingPolicy;
+    /// # use ah_types::TimingPolicy;
     /// let policy = TimingPolicy { repetitions: 2, ..TimingPolicy::default() };
     /// assert_eq!(policy.rows(&[1.0, 2.0, 9.0, 4.0, 5.0, 6.0]), [1.5, 4.5]);
     /// assert_eq!(policy.rows(&[1.0]), [1.0]);

@@ -2,8 +2,7 @@
 //! evaluation and at run time, and prints to what reads back.
 #![no_main]
 use ah_runtime::{Heuristic, LoadedModel};
-use ah_types::model::Decision;
-use ah_types::{FeatureKind, Model, Scalar, Value};
+use ah_types::{Decision, FeatureKind, Model, Scalar, Value};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

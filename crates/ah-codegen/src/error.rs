@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use ah_cli::{FatalError, exit};
-use ah_types::ModelError;
+use ah_types::{InvalidModel, ModelError};
 
 /// Generating failed; nothing was replaced.
 #[derive(Debug, thiserror::Error)]
@@ -14,7 +14,10 @@ pub enum CodegenError {
     Model(#[from] ModelError),
     /// The model is not valid (it was not read from a file).
     #[error("not a valid model: {0}")]
-    Invalid(String),
+    Invalid(InvalidModel),
+    /// The model has something that no target can express yet.
+    #[error("{0}")]
+    Unsupported(&'static str),
     /// A file or folder cannot be read or written.
     #[error("{}: cannot {action}: {source}", path.display())]
     Io {
@@ -46,7 +49,7 @@ impl FatalError for CodegenError {
     fn exit_code(&self) -> u8 {
         match self {
             Self::Model(e) => e.exit_code(),
-            Self::Invalid(_) | Self::Template(_) => exit::BAD_INPUT,
+            Self::Invalid(_) | Self::Unsupported(_) | Self::Template(_) => exit::BAD_INPUT,
             Self::Io { .. } | Self::NotUnicode { .. } | Self::Taken { .. } => exit::IO,
         }
     }

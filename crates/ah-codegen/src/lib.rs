@@ -38,8 +38,7 @@ mod write;
 
 use std::path::Path;
 
-use ah_types::Model;
-use ah_types::model::OutsidePolicy;
+use ah_types::{Model, OutsidePolicy};
 
 pub use error::CodegenError;
 pub use report::{GeneratedFiles, Report};
@@ -80,7 +79,7 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     if !request.model.eligible.is_empty() || request.model.outside != OutsidePolicy::Decide {
         let reason =
             "code for `eligible` and `outside` is not generated yet; use the model file with ah-runtime";
-        return Err(CodegenError::Invalid(reason.to_owned()));
+        return Err(CodegenError::Unsupported(reason));
     }
     let templates = Templates::load(request.templates)?;
     let lowered = lower::lower(request.model);

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use ah_codegen::{C, Python, Pytorch, Request, Rust, Target, WriteMode, generate};
-use ah_types::{Decision, FeatureKind, Model, Node, Value};
+use ah_types::{FeatureKind, Model, Node, Ranked, Unsure, Value};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -48,10 +48,7 @@ fn case(rng: &mut Pcg64, model: Model, contexts: &[Vec<Value>], says_what_it_off
         }
         offered.iter().for_each(|o| input.push(if *o { '1' } else { '0' }));
         input.push('\n');
-        let show = |d: Decision<'_>| match d {
-            Decision::Choice(ranked) => ranked.choice.index().to_string(),
-            Decision::Unsure(_) => "-".to_owned(),
-        };
+        let show = |d: Result<&Ranked, Unsure>| d.map_or("-".to_owned(), |r| r.choice.index().to_string());
         let mut ranking = String::new();
         if let Ok(ranked) = telling.ranking(values) {
             let first = telling.leaf(values).expect("a leaf ranks");

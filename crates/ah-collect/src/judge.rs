@@ -3,8 +3,7 @@
 
 use std::collections::HashSet;
 
-use ah_types::timing::TimingPolicy;
-use ah_types::{Context, Decision, Model, Outcome};
+use ah_types::{Context, Model, Outcome, TimingPolicy};
 
 use crate::error::CollectError;
 use crate::plan::{InputQueue, Shard};
@@ -208,10 +207,8 @@ pub fn fresh(runner: &dyn Runner, seed: u64, count: usize) -> Result<Vec<(Contex
 pub fn model(model: &Model) -> impl FnMut(&Context, &[&str]) -> Option<String> {
     |context, offered| {
         let values = model.values(context);
-        match model.decide(&values, |id| offered.contains(&model.choice_name(id))) {
-            Decision::Choice(ranked) => Some(model.choice_name(ranked.choice).to_owned()),
-            Decision::Unsure(_) => None,
-        }
+        let decided = model.decide(&values, |id| offered.contains(&model.choice_name(id)));
+        decided.ok().map(|ranked| model.choice_name(ranked.choice).to_owned())
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Instant;
 
 use ah_measure::{Failure, Measurement, Runner, measure};
-use ah_types::timing::TimingPolicy;
+use ah_types::TimingPolicy;
 
 use crate::error::CollectError;
 use crate::plan::{InputQueue, PlannedInput};

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ah_types::Context;
-use ah_types::timing::TimingPolicy;
+use ah_types::{Context, TimingPolicy};
 
 use crate::plan::Shard;
 

@@ -5,7 +5,7 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use ah_types::{Log, log};
+use ah_types::log::{self, Log};
 use assert_cmd::Command;
 use common::{Folder, error, inputs, succeed};
 

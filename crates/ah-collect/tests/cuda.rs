@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ah_cli::exit;
-use ah_types::{Log, log};
+use ah_types::log::{self, Log};
 use common::{Folder, error, inputs, succeed};
 
 /// True on a machine with a GPU; else says what is not tried.

@@ -4,9 +4,9 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use ah_types::model::{OutsidePolicy, Provenance};
-use ah_types::tree::{Leaf, Node, Ranked, Test, Tree};
-use ah_types::{ChoiceId, Feature, Features, Model, Schema};
+use ah_types::{
+    ChoiceId, Feature, Features, Leaf, Model, Node, OutsidePolicy, Provenance, Ranked, Schema, Test, Tree,
+};
 use assert_cmd::Command;
 use common::{Folder, error, fake, succeed};
 

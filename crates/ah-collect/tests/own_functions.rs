@@ -4,7 +4,7 @@ mod common;
 
 use std::path::PathBuf;
 
-use ah_types::{Log, log};
+use ah_types::log::{self, Log};
 use assert_cmd::Command;
 use common::{Folder, error, inputs, succeed};
 

@@ -6,7 +6,7 @@ mod common;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use ah_types::{Log, log};
+use ah_types::log::{self, Log};
 use common::{Folder, error, fake, succeed};
 
 /// The feedback of a choice on the input of this size.

@@ -3,8 +3,7 @@
 
 use std::fs;
 
-use ah_types::Device;
-use ah_types::device::Cpu;
+use ah_types::{Cpu, Device};
 
 /// The processor that this program runs on.
 #[must_use]

@@ -2,8 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ah_types::timing::TimingPolicy;
-use ah_types::{ChoiceId, Context, Outcome};
+use ah_types::{ChoiceId, Context, Outcome, TimingPolicy};
 
 use crate::eligibility::EligibleChoices;
 use crate::failure::Failure;

@@ -1,6 +1,6 @@
 //! The choices of one input, timed in turns.
 
-use ah_types::{median, timing::TimingPolicy};
+use ah_types::{TimingPolicy, median};
 
 use crate::interval;
 
@@ -32,7 +32,7 @@ pub enum Standing {
 ///
 /// ```
 /// use ah_measure::{Race, Standing};
-/// use ah_types::timing::TimingPolicy;
+/// use ah_types::TimingPolicy;
 ///
 /// let policy = TimingPolicy { early_stop_ratio: 3.0, ..TimingPolicy::default() };
 /// let mut race = Race::new(policy, 2);

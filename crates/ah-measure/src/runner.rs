@@ -1,6 +1,6 @@
 //! The trait [`BenchmarkRunner`], with one implementation for each optimization and backend.
 
-use ah_types::{ChoiceId, Context, Device, Optimization, timing::TimingPolicy};
+use ah_types::{ChoiceId, Context, Device, Optimization, TimingPolicy};
 
 use crate::failure::Failure;
 use crate::measure::{Bench, Burst};

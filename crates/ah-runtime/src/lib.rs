@@ -64,8 +64,9 @@ mod sync;
 mod warnings;
 
 pub use ah_types;
+pub use ah_types::Unsure;
 pub use decide::{Answer, AutoHeuristic, Builder, Reason, RecordError, Role, SetupError, TopK};
 pub use environment::Environment;
 pub use find::{register, registered, reload_models};
-pub use heuristics::{DeviceGuard, Heuristic, LoadedModel, Unsure};
+pub use heuristics::{DeviceGuard, Heuristic, LoadedModel};
 pub use multi_kernel::{MultiKernel, source_hash};

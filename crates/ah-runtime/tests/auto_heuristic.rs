@@ -2,10 +2,10 @@
 
 mod common;
 
-use ah_runtime::ah_types::device::Cuda;
+use ah_runtime::ah_types::Cuda;
 use ah_runtime::{
-    AutoHeuristic, Builder, Environment, LoadedModel, Reason, Role, SetupError, Unsure, registered,
-    reload_models,
+    AutoHeuristic, Builder, Environment, Heuristic, LoadedModel, Reason, Role, SetupError, Unsure,
+    registered, reload_models,
 };
 use ah_types::{Context, Device, Outcome, Scalar, log};
 use common::pad_mm;
@@ -62,7 +62,10 @@ fn declines_with_the_true_reason() {
     assert_eq!((only_orig.choice, only_orig.fallback), ("orig", Some(Reason::NotAvailable)));
     let unsure = Unsure::UnknownCategory(2);
     let model = LoadedModel::from(pad_mm("Test", None));
-    assert_eq!(unsure.explain(&model), "the feature \"dtype\" has a category that training never saw");
+    assert_eq!(
+        unsure.explain(&[model.features(), model.derived()].concat()),
+        "the feature \"dtype\" has a category that training never saw"
+    );
 }
 
 #[test]

@@ -4,24 +4,9 @@ mod common;
 
 use std::cell::Cell;
 
-use ah_runtime::{Heuristic, LoadedModel, Unsure};
-use ah_types::model::{OutsidePolicy, Precondition, Unsure as ModelUnsure};
-use ah_types::{ChoiceId, Decision, Model, Node, Ranked, Value, expr};
+use ah_runtime::{Heuristic, LoadedModel};
+use ah_types::{ChoiceId, Model, Node, OutsidePolicy, Precondition, Ranked, Value, expr};
 use proptest::prelude::*;
-
-/// The model's reason, with slots instead of names.
-fn reason(model: &LoadedModel, unsure: &ModelUnsure) -> Unsure {
-    let slot = |name: &str| model.model().features.all().slot(name).unwrap();
-    match unsure {
-        ModelUnsure::Precondition => Unsure::Precondition,
-        ModelUnsure::Undefined(name) => Unsure::Undefined(slot(name)),
-        ModelUnsure::UnknownCategory(name) => Unsure::UnknownCategory(slot(name)),
-        ModelUnsure::LowConfidence => Unsure::LowConfidence,
-        ModelUnsure::UnsafeLeaf => Unsure::UnsafeLeaf,
-        ModelUnsure::Outside => Unsure::Outside,
-        ModelUnsure::NoneAllowed => Unsure::NoneAllowed,
-    }
-}
 
 /// Gives every leaf the range m <= 100 and the reverse ranking beyond, a few unusual choices, and one choice
 /// that can run on small products only.
@@ -63,15 +48,9 @@ fn decides_like_the_model() {
                 let owned: Vec<Value> = row.iter().map(|scalar| scalar.to_value()).collect();
                 let offered = |choice: usize| offered >> (choice % 64) & 1 == 1;
                 let found = loaded.decide(&row, &offered);
-                let expected = match loaded.model().decide(&owned, |choice| offered(choice.index())) {
-                    Decision::Choice(ranked) => Ok(ranked.choice.index()),
-                    Decision::Unsure(unsure) => Err(reason(&loaded, &unsure)),
-                };
-                prop_assert_eq!(found, expected);
-                let plain = match loaded.model().choose(&owned) {
-                    Decision::Choice(ranked) => Ok(ranked.choice.index()),
-                    Decision::Unsure(unsure) => Err(reason(&loaded, &unsure)),
-                };
+                let expected = loaded.model().decide(&owned, |choice| offered(choice.index()));
+                prop_assert_eq!(found, expected.map(|ranked| ranked.choice.index()));
+                let plain = loaded.model().choose(&owned).map(|ranked| ranked.choice.index());
                 prop_assert_eq!(loaded.choose(&row), plain);
                 if let Ok(ranking) = loaded.model().ranking(&owned) {
                     let mut ranked = Vec::new();

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use ah_runtime::multi_kernel::{Dimension, POLICY};
 use ah_runtime::{AutoHeuristic, Environment, MultiKernel, Role};
-use ah_types::log::LogWriter;
-use ah_types::{Outcome, log};
+use ah_types::Outcome;
+use ah_types::log::{self, LogWriter};
 
 const PROCESSES: u64 = 8;
 const THREADS: u64 = 16;

@@ -112,7 +112,7 @@ fn main() {
         println!(
             "| {} | {} | {runs} | {} | {} | {} | {:.2} % | {:.1} % | {:.4} | {:.4} |",
             log.rsplit('/').next().unwrap_or(log),
-            mode.name(),
+            mode.calibration(),
             results.iter().filter(|r| !r.promised).count(),
             results.iter().filter(|r| r.breaks(target)).count(),
             results.iter().filter(|r| r.surely_breaks(target)).count(),

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use ah_types::derived::DerivedError;
-use ah_types::{LogError, ModelError, OptimizationError};
+use ah_types::log::LogError;
+use ah_types::{DerivedError, ModelError, OptimizationError};
 
 /// A training or an evaluation cannot be done.
 #[derive(Debug, thiserror::Error)]

@@ -40,10 +40,11 @@ mod search;
 mod train;
 mod tree;
 
+pub use ah_types::{Criterion, LearnerKind};
 pub use error::TrainError;
 pub use judge::{Baseline, Comparison, Evaluation, Metrics, TestReport, evaluate};
-pub use params::{FurtherLog, LearnerKind, Outside, Params, PromiseMode, SplitBy, ValidParams};
-pub use policy::{CellFilter, Criterion, Policy};
+pub use params::{FurtherLog, Outside, Params, PromiseMode, SplitBy, ValidParams};
+pub use policy::{CellFilter, Policy};
 pub use train::{TrainedModel, train, train_with};
 
 /// The steps one by one, for benchmarks and studies. They change as the crate does.

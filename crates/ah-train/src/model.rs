@@ -1,8 +1,6 @@
 //! The model of a learned heuristic.
 
-use ah_types::model::Provenance;
-use ah_types::tree::LeafUnsure;
-use ah_types::{Model, Node, Tree};
+use ah_types::{LeafUnsure, Model, Node, Provenance, Tree};
 
 use crate::error::TrainError;
 use crate::policy::Policy;

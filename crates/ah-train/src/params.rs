@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::path::PathBuf;
 
-use ah_types::model::OutsidePolicy;
+use ah_types::{LearnerKind, OutsidePolicy};
 use serde::{Serialize, Serializer};
 
 use crate::error::TrainError;
@@ -28,8 +28,10 @@ pub struct Params {
         arg(long, required = true, default_value = "", hide_default_value = true, value_name = "NAME")
     )]
     pub heuristic_name: String,
-    /// The learner [default: the optimization's, else auto].
-    #[cfg_attr(feature = "cli", arg(long, value_enum))]
+    /// The learner: our trees with the preset that cross-validation prefers (`auto`) or the default preset (`soft`),
+    /// classification by linfa-trees (`linfa`), or our trees over the costs themselves (`regression`) [default: the
+    /// optimization's, else auto].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "LEARNER"))]
     pub learner: Option<LearnerKind>,
     /// At most D splits on a path [default: chosen by cross-validation, at most 8].
     #[cfg_attr(feature = "cli", arg(long, value_name = "D"))]
@@ -107,35 +109,6 @@ pub struct FurtherLog {
     pub path: PathBuf,
     /// How much each of its inputs counts; an input of the main logs counts 1.
     pub weight: f64,
-}
-
-/// The learners by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
-#[serde(rename_all = "lowercase")]
-pub enum LearnerKind {
-    /// Our trees over soft targets, with the preset that cross-validation prefers.
-    Auto,
-    /// Our trees over soft targets, with the default preset.
-    Soft,
-    /// linfa-trees: classification of the winner.
-    Linfa,
-    /// Our trees over the costs themselves: regression trees.
-    Regression,
-}
-
-impl LearnerKind {
-    /// The learner of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "auto" => Some(Self::Auto),
-            "soft" => Some(Self::Soft),
-            "linfa" => Some(Self::Linfa),
-            "regression" => Some(Self::Regression),
-            _ => None,
-        }
-    }
 }
 
 /// What is held out together.

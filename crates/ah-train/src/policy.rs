@@ -14,12 +14,10 @@
 //! | `ranking_always_included_choices` | [`Policy::always_included`] |
 //! | `filter_df` | [`Policy::keeps`], [`Policy::cell_filter`] |
 
-use ah_types::optimization::TrainingPolicy;
-use ah_types::{Context, Derived, Leaf, Optimization};
-use serde::Serialize;
+use ah_types::{Context, Criterion, Derived, Leaf, LearnerKind, Optimization, TrainingPolicy};
 
 use crate::error::TrainError;
-use crate::params::{LearnerKind, MAX_DEPTH};
+use crate::params::MAX_DEPTH;
 
 /// How an optimization is learned. Flags override it.
 pub trait Policy: Sync {
@@ -100,12 +98,11 @@ pub trait Policy: Sync {
 /// The fields of the TOML, except `row_filter`: `data::task` applies that expression.
 impl Policy for TrainingPolicy {
     fn learner(&self) -> Option<LearnerKind> {
-        self.learner.as_deref().and_then(LearnerKind::from_name)
+        self.learner
     }
 
     fn criteria(&self) -> Vec<Criterion> {
-        let named: Vec<_> = self.criterion.iter().filter_map(|c| Criterion::from_name(c)).collect();
-        if named.is_empty() { DefaultPolicy.criteria() } else { named }
+        if self.criterion.is_empty() { DefaultPolicy.criteria() } else { self.criterion.clone() }
     }
 
     fn max_depths(&self) -> Vec<usize> {
@@ -162,14 +159,6 @@ pub fn check(optimization: &Optimization) -> Result<(), TrainError> {
     let shares = [policy.test_share, policy.validation_share, policy.allowed_wrong_share];
     let rules = [
         (
-            policy.learner.as_deref().is_none_or(|l| LearnerKind::from_name(l).is_some()),
-            "learner: expected auto, soft, linfa or regression",
-        ),
-        (
-            policy.criterion.iter().all(|c| Criterion::from_name(c).is_some()),
-            "criterion: expected gini or entropy",
-        ),
-        (
             shares.into_iter().all(is_share),
             "test_share, validation_share and allowed_wrong_share: expected shares above 0 and below 1",
         ),
@@ -189,28 +178,6 @@ pub fn check(optimization: &Optimization) -> Result<(), TrainError> {
             what: "training",
             reason: reason.to_owned(),
         }),
-    }
-}
-
-/// The impurity that linfa-trees minimises.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Criterion {
-    /// Gini impurity.
-    Gini,
-    /// Entropy.
-    Entropy,
-}
-
-impl Criterion {
-    /// The criterion of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "gini" => Some(Self::Gini),
-            "entropy" => Some(Self::Entropy),
-            _ => None,
-        }
     }
 }
 

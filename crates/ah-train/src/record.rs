@@ -1,6 +1,6 @@
 //! The record in the model: how to learn it again, and what it is worth.
 
-use ah_types::model::{LogRecord, Provenance};
+use ah_types::{LogRecord, Provenance};
 use serde_json::json;
 
 use crate::judge::TestReport;

@@ -9,7 +9,7 @@ use ah_train::{
     FurtherLog, LearnerKind, Params, Policy, PromiseMode, SplitBy, TrainedModel, evaluate, report, train,
     train_with,
 };
-use ah_types::{Context, Derived, Leaf, Node};
+use ah_types::{CalibrationMode, Context, Derived, Leaf, Node};
 use common::{HEAD, log};
 
 struct Files {
@@ -60,7 +60,10 @@ fn risky(inputs: usize, share: f64) -> String {
 fn promise_declines_where_the_risk_is_too_high() {
     let safe = learn(&risky(1500, 0.001), |_| {});
     let promise = safe.model.promise.as_ref().expect("a promise is possible");
-    assert!((promise.target - 0.01).abs() < 1e-12 && promise.mode == "cross-fitted", "{promise:?}");
+    assert!(
+        (promise.target - 0.01).abs() < 1e-12 && promise.mode == CalibrationMode::CrossFitted,
+        "{promise:?}"
+    );
     assert!(safe.held_out.comparison.model.coverage > 0.9, "{:?}", safe.held_out.comparison.model);
     let unsafe_ = learn(&risky(1500, 0.08), |_| {});
     assert!(unsafe_.held_out.always.over_limit > 0.04, "{:?}", unsafe_.held_out.always);
@@ -79,7 +82,7 @@ fn every_mode_of_the_promise_calibrates() {
     for mode in [PromiseMode::HoldOut, PromiseMode::CrossFitted, PromiseMode::ByDimensions] {
         let trained = learn(&risky(4000, 0.002), |params| params.promise = mode);
         let promise = trained.model.promise.as_ref().unwrap_or_else(|| panic!("{mode:?}"));
-        assert_eq!(promise.mode, mode.name());
+        assert_eq!(promise.mode, mode.calibration());
         assert!((promise.violations as f64) <= 0.01 * promise.inputs as f64);
     }
 }

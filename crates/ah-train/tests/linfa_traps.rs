@@ -89,8 +89,8 @@ fn threshold_goes_left() {
     assert_eq!(tree.leaves(), 2);
     let Some(split) = &tree.nodes[0].split else { panic!("a split") };
     let ah_types::Test::Numerical { threshold, .. } = split.test else { panic!("a number") };
-    assert!(ah_types::tree::goes_left(1.0, threshold));
-    assert!(!ah_types::tree::goes_left(1.0_f64.next_up(), threshold));
+    assert!(ah_types::goes_left(1.0, threshold));
+    assert!(!ah_types::goes_left(1.0_f64.next_up(), threshold));
     assert_eq!([tree.leaf_of(&columns, 0), tree.leaf_of(&columns, 1)], [1, 2]);
 }
 

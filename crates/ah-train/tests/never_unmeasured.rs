@@ -6,7 +6,7 @@ mod common;
 use std::fmt::Write as _;
 
 use ah_train::{Params, train};
-use ah_types::{Decision, Model, Node, Value};
+use ah_types::{Model, Node, Value};
 
 /// Times in milliseconds: insertion wins on short and on nearly sorted input, where it was measured.
 fn sort_log() -> String {
@@ -68,7 +68,7 @@ fn holds(model: &Model) {
     for power in 40..200 {
         let (length, disorder) = (2.0_f64.powf(f64::from(power) / 10.0).floor(), f64::from(power % 100));
         let values: Vec<Value> = vec![length.into(), disorder.into()];
-        if let Decision::Choice(ranked) = model.choose(&values) {
+        if let Ok(ranked) = model.choose(&values) {
             let insertion = model.choice_name(ranked.choice) == "insertion";
             insertions += u32::from(insertion);
             assert!(!insertion || length <= 2048.0, "insertion for {length} numbers: {ranked:?}");

@@ -11,7 +11,7 @@ fn main() {
                 log.inputs.len(),
                 log.choices.len(),
                 log.samples.len(),
-                log.dirt.blank_lines,
+                log.irregularities.blank_lines,
                 start.elapsed().as_secs_f64() * 1e3
             ),
             Err(error) => println!("error: {error}"),

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::feature::{FeatureKind, Schema};
+use crate::shown::quoted;
 
 /// The value of one feature.
 #[derive(Clone, Debug, PartialEq)]
@@ -260,13 +261,13 @@ impl<N: AsRef<str>, V: Into<Value>> FromIterator<(N, V)> for Context {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ContextError {
     /// A feature has no value.
-    #[error("the context lacks the feature {feature:?}; add it")]
+    #[error("the context lacks the feature {}; add it", quoted(feature))]
     Missing {
         /// Its name.
         feature: String,
     },
     /// A feature's value is of the other kind.
-    #[error("the feature {feature:?} should be {expected}, found {found:?}")]
+    #[error("the feature {} should be {expected}, found {}", quoted(feature), quoted(found))]
     Kind {
         /// Its name.
         feature: String,

@@ -4,8 +4,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::context::{Scalar, Value};
-use crate::expr::{self, ParseError, Part, Row, TypeError, TypedExpr};
+use crate::expr::{self, ParseError, Part, TypeError, TypedExpr};
 use crate::feature::{DuplicateFeature, Feature, Schema};
+use crate::row::Row;
+use crate::shown::quoted;
 
 /// An expression and the name of the feature that it computes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,7 +23,7 @@ pub struct Derived {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum DerivedError {
     /// Its text is malformed.
-    #[error("derived feature {name:?}: {source}")]
+    #[error("derived feature {}: {source}", quoted(name))]
     Parse {
         /// Its name.
         name: String,
@@ -29,7 +31,7 @@ pub enum DerivedError {
         source: ParseError,
     },
     /// It does not fit the schema.
-    #[error("derived feature {name:?}: {source}")]
+    #[error("derived feature {}: {source}", quoted(name))]
     Type {
         /// Its name.
         name: String,
@@ -41,7 +43,8 @@ pub enum DerivedError {
     Duplicate(#[from] DuplicateFeature),
     /// Derived features that use derived features multiply: computing it could take for ever.
     #[error(
-        "derived feature {name:?} takes {cost} steps through the derived features that it uses; at most {MAX_COST} are allowed"
+        "derived feature {} takes {cost} steps through the derived features that it uses; at most {MAX_COST} are allowed",
+        quoted(name)
     )]
     TooCostly {
         /// Its name.

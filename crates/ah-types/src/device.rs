@@ -6,6 +6,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::shown;
+
 /// The device that kernels ran on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
@@ -144,7 +146,7 @@ impl fmt::Display for Device {
 
 /// A heuristic was learned on another device.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("learned on another {what}: {learned:?}, here {here:?}")]
+#[error("learned on another {what}: {}, here {}", shown::expression(learned), shown::expression(here))]
 pub struct DeviceMismatch {
     /// What differs.
     pub what: &'static str,

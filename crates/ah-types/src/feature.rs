@@ -3,6 +3,8 @@
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use crate::shown::quoted;
+
 /// Whether a feature is a number or one of a few names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -69,7 +71,7 @@ pub struct Schema {
 
 /// A feature stands in a schema twice.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the feature {0:?} stands twice in the schema; give each feature a name of its own")]
+#[error("the feature {} stands twice in the schema; give each feature a name of its own", quoted(_0))]
 pub struct DuplicateFeature(pub String);
 
 impl Schema {

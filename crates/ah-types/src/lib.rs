@@ -22,34 +22,45 @@
 //!
 //! let context = Context::new().with("m", 128).with("k", 1024).with("n", 4096);
 //! let values = context.row(features.base()).unwrap();
-//! use ah_types::expr::Row;
+//! use ah_types::Row;
 //! let slot = features.all().slot("m*k").unwrap();
 //! assert_eq!(features.row(&values).scalar(slot).unwrap().number(), Some(131072.0));
 //! ```
 #![forbid(unsafe_code)]
 
 pub mod artefact;
-pub mod choice;
-pub mod context;
-pub mod derived;
-pub mod device;
+mod choice;
+mod context;
+mod derived;
+mod device;
 pub mod expr;
-pub mod feature;
-pub mod fields;
+mod feature;
+mod fields;
 pub mod log;
-pub mod model;
-pub mod number;
-pub mod optimization;
-pub mod timing;
-pub mod tree;
+mod model;
+mod null_is_infinite;
+mod optimization;
+mod row;
+mod shown;
+mod timing;
+mod tree;
+mod unsure;
 
 pub use choice::{ChoiceId, Outcome, median};
 pub use context::{Context, ContextError, Scalar, Value};
-pub use derived::{Derived, DerivedError, Features};
-pub use device::Device;
-pub use expr::Row;
-pub use feature::{Feature, FeatureKind, Schema};
-pub use log::{Log, LogError};
-pub use model::{Decision, LoggedRow, Model, ModelError, Unsure};
-pub use optimization::{Optimization, OptimizationError};
-pub use tree::{Leaf, Node, Ranked, Test, Tree};
+pub use derived::{Derived, DerivedError, FeatureRow, Features};
+pub use device::{Cpu, Cuda, Device, DeviceMismatch};
+pub use feature::{DuplicateFeature, Feature, FeatureKind, Schema};
+pub use fields::{FieldValue, fields};
+pub use model::{
+    CalibrationMode, InvalidModel, Leaves, LogRecord, LoggedRow, Model, ModelError, ModelPlace,
+    OutsidePolicy, Precondition, Promise, Provenance,
+};
+pub use optimization::{
+    ChoiceRule, Criterion, DevicePrecondition, LearnerKind, Optimization, OptimizationError, TrainingPolicy,
+    UnknownLearner,
+};
+pub use row::Row;
+pub use timing::TimingPolicy;
+pub use tree::{Leaf, Node, Place, Ranked, Test, Tree, goes_left, pick};
+pub use unsure::{LeafUnsure, Unsure};

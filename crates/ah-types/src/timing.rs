@@ -22,7 +22,7 @@ pub struct TimingPolicy {
     pub cold: bool,
     /// A choice is out of the running when its fastest sample takes more than this many times
     /// the slowest sample of the best choice so far; infinite never stops early.
-    #[serde(with = "crate::number::null_is_infinite")]
+    #[serde(with = "crate::null_is_infinite")]
     pub early_stop_ratio: f64,
     /// Samples of one choice taken in a row before the next choice's turn.
     pub burst: u32,
@@ -59,7 +59,7 @@ impl TimingPolicy {
     /// with medians of the same samples 8 of 92.
     ///
     /// ```
-    /// # use ah_types::timing::TimingPolicy;
+    /// # use ah_types::TimingPolicy;
     /// let policy = TimingPolicy { repetitions: 2, ..TimingPolicy::default() };
     /// assert_eq!(policy.rows(&[1.0, 2.0, 9.0, 4.0, 5.0, 6.0]), [1.5, 4.5]);
     /// assert_eq!(policy.rows(&[1.0]), [1.0]);

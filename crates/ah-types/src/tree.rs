@@ -10,7 +10,8 @@
 //!   never saw ends the descent: the answer is *unsure*.
 
 use crate::choice::ChoiceId;
-use crate::expr::Row;
+use crate::row::Row;
+use crate::unsure::{LeafUnsure, Unsure};
 
 /// A node of a [`Tree`].
 #[derive(Clone, Debug, PartialEq)]
@@ -82,15 +83,6 @@ pub struct Leaf {
     /// The ranking for inputs outside these ranges, best first: of each choice the worse of two scores, that
     /// of the leaf and one drawn harder towards the nodes above. Empty: the same as inside.
     pub outside: Vec<Place>,
-}
-
-/// Why a leaf declines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeafUnsure {
-    /// The best choice's probability is below the threshold.
-    LowConfidence,
-    /// The best choice may be slower than the fallback by more than the limit.
-    Unsafe,
 }
 
 /// One choice in a leaf's ranking, with what training saw of it there.
@@ -209,15 +201,6 @@ pub fn pick(
     if fallback.is_some_and(|fallback| !offered(fallback)) { passed_over } else { None }
 }
 
-/// A descent ended at a split.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stuck {
-    /// The value in this slot is undefined.
-    Undefined(usize),
-    /// The category in this slot is not known.
-    UnknownCategory(usize),
-}
-
 /// A binary tree in one `Vec`: the root first, children behind their parent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
@@ -230,12 +213,12 @@ impl Tree {
     /// saw the category.
     ///
     /// # Errors
-    /// [`Stuck`] names the slot whose value has no side.
+    /// [`Unsure::Undefined`] or [`Unsure::UnknownCategory`] names the slot whose value has no side.
     pub fn leaf_index(
         &self,
         row: &(impl Row + ?Sized),
         known: impl Fn(usize, &str) -> bool,
-    ) -> Result<usize, Stuck> {
+    ) -> Result<usize, Unsure> {
         let mut at = 0;
         loop {
             let (test, left, right) = match &self.nodes[at] {
@@ -246,15 +229,15 @@ impl Tree {
                 Test::Numerical { slot, threshold } => {
                     let x = row.number(*slot);
                     if x.is_nan() {
-                        return Err(Stuck::Undefined(*slot));
+                        return Err(Unsure::Undefined(*slot));
                     }
                     goes_left(x, *threshold)
                 }
                 Test::Categorical { slot, category } => match row.category(*slot) {
-                    None => return Err(Stuck::Undefined(*slot)),
+                    None => return Err(Unsure::Undefined(*slot)),
                     Some(value) if value == category => false,
                     Some(value) if known(*slot, value) => true,
-                    Some(_) => return Err(Stuck::UnknownCategory(*slot)),
+                    Some(_) => return Err(Unsure::UnknownCategory(*slot)),
                 },
             };
             at = if goes_left { left } else { right } as usize;

@@ -1,8 +1,7 @@
 //! A heuristic never picks what was not measured: the rule of [`pick`], for every ranking, and the check that
 //! refuses a model whose leaves break it.
 
-use ah_types::ChoiceId;
-use ah_types::tree::{Leaf, Place, Ranked, pick};
+use ah_types::{ChoiceId, Leaf, Place, Ranked, pick};
 use proptest::prelude::*;
 
 const CHOICES: u32 = 6;

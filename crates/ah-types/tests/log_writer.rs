@@ -3,10 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ah_types::device::Cpu;
-use ah_types::log::{self, Collection, LogWriter, Metadata};
-use ah_types::timing::TimingPolicy;
-use ah_types::{Context, Device, Feature, LogError, Schema};
+use ah_types::log::{self, Collection, LogError, LogWriter, Metadata};
+use ah_types::{Context, Cpu, Device, Feature, Schema, TimingPolicy};
 
 fn open(path: &Path, patience: Option<Duration>) -> Result<LogWriter, LogError> {
     let schema = Schema::new([Feature::numerical("length")]).unwrap();

@@ -3,10 +3,8 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use ah_types::device::Cpu;
-use ah_types::log::{self, Collection, LogWriter, Metadata, ReadOptions};
-use ah_types::timing::TimingPolicy;
-use ah_types::{Context, Device, Feature, LogError, Schema};
+use ah_types::log::{self, Collection, LogError, LogWriter, Metadata, ReadOptions};
+use ah_types::{Context, Cpu, Device, Feature, Schema, TimingPolicy};
 use proptest::prelude::*;
 
 const HEAD: &str = r#"{"shared_memory": 166912, "device_capa": [8, 0], "name": "toy", "numerical_features": ["m", "k"], "categorical_features": ["dtype"]}"#;
@@ -47,7 +45,7 @@ fn reads_what_pytorch_writes() {
     );
     let log = log::read(&[write(folder.path(), &text)]).unwrap();
     assert_eq!(log.choices, ["a", "b"]);
-    assert_eq!(log.dirt.blank_lines, 1);
+    assert_eq!(log.irregularities.blank_lines, 1);
     assert_eq!(log.inputs.len(), 2);
     assert_eq!(&*log.inputs[0].text, "1,x,2");
     assert_eq!(log.context(1).to_string(), "m=3 dtype=y k=4");
@@ -112,7 +110,10 @@ fn bad_rows_can_be_passed_over_and_are_counted() {
         &format!("{HEAD}\nm,dtype,k,choice,feedback\n1,x,2,b,0.5\n1,x,2,a,-1\nz\n1,x,2,a,2\n"),
     );
     let log = log::read_with(&[path], ReadOptions { skip_bad_rows: true, max_rows: None }).unwrap();
-    assert_eq!((log.samples.len(), log.dirt.bad_rows, log.dirt.examples.len()), (2, 2, 2));
+    assert_eq!(
+        (log.samples.len(), log.irregularities.bad_rows, log.irregularities.examples.len()),
+        (2, 2, 2)
+    );
 }
 
 #[test]
@@ -342,8 +343,18 @@ proptest! {
     }
 
     #[test]
-    fn feedback_reads_back_to_the_same_bits(x in any::<f64>().prop_map(f64::abs).prop_filter("above 0", |x| *x > 0.0)) {
-        prop_assert_eq!(ah_types::number::format(x).parse::<f64>().unwrap().to_bits(), x.to_bits());
+    fn feedback_reads_back_to_the_same_bits(
+        times in prop::collection::vec(any::<f64>().prop_map(f64::abs).prop_filter("above 0", |x| *x > 0.0), 1..60),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("train.txt");
+        let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
+        writer.append_input(&context(1), times.iter().map(|x| ("a", *x))).unwrap();
+        let read = log::read(&[&path]).unwrap().samples;
+        prop_assert_eq!(
+            read.iter().map(|s| s.feedback.to_bits()).collect::<Vec<_>>(),
+            times.iter().map(|x| x.to_bits()).collect::<Vec<_>>()
+        );
     }
 }
 

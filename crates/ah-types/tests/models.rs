@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::model::{OutsidePolicy, Precondition, Provenance};
-use ah_types::tree::{Leaf, LeafUnsure, Node, Place, Ranked, Test, Tree};
-use ah_types::{ChoiceId, Context, Decision, Derived, Feature, Features, Model, Schema, Unsure, Value, expr};
+use ah_types::{
+    ChoiceId, Context, Derived, Feature, Features, Leaf, LeafUnsure, Model, Node, OutsidePolicy, Place,
+    Precondition, Provenance, Ranked, Schema, Test, Tree, Unsure, Value, expr, pick,
+};
+use proptest::prelude::*;
 
 fn ranked(choice: u32, score: f64) -> Ranked {
     Ranked {
@@ -80,10 +82,7 @@ fn values(k: f64, n: f64, dtype: &str) -> Vec<Value> {
 
 fn decide(values: &[Value], offered: &[u32]) -> Result<String, Unsure> {
     let model = model();
-    match model.decide(values, |c| offered.contains(&c.0)) {
-        Decision::Choice(r) => Ok(model.choice_name(r.choice).to_owned()),
-        Decision::Unsure(u) => Err(u),
-    }
+    model.decide(values, |c| offered.contains(&c.0)).map(|r| model.choice_name(r.choice).to_owned())
 }
 
 #[test]
@@ -103,7 +102,7 @@ fn what_training_did_not_see_is_outside() {
         ranges: vec![None],
         outside: Vec::new(),
     });
-    assert!(short.validate().unwrap_err().contains("expected the ranges of 3 features, found 1"));
+    assert!(short.validate().unwrap_err().problem.contains("expected the ranges of 3 features, found 1"));
 }
 
 #[test]
@@ -120,8 +119,8 @@ fn decides_as_documented() {
     );
     assert_eq!(decide(&values(1.0, 1.0, "half"), &[0, 2]), Ok("a".into()), "the fallback first");
     assert_eq!(decide(&values(1.0, 1.0, "half"), &[1, 2]), Ok("c".into()), "the next allowed");
-    assert_eq!(decide(&values(1.0, 1.0, "int4"), &[0]), Err(Unsure::UnknownCategory("dtype".into())));
-    assert_eq!(decide(&values(1.0, 0.0, "half"), &[0]), Err(Unsure::Undefined("k/n".into())));
+    assert_eq!(decide(&values(1.0, 1.0, "int4"), &[0]), Err(Unsure::UnknownCategory(2)));
+    assert_eq!(decide(&values(1.0, 0.0, "half"), &[0]), Err(Unsure::Undefined(3)));
     assert_eq!(decide(&values(0.0, 1.0, "half"), &[0]), Err(Unsure::Precondition));
     assert_eq!(decide(&values(f64::NAN, 1.0, "half"), &[0]), Err(Unsure::Precondition));
 }
@@ -131,19 +130,16 @@ fn an_unsure_leaf_declines() {
     let mut m = model();
     let Node::Leaf(leaf) = &mut m.trees[0].nodes[2] else { unreachable!() };
     leaf.unsure = Some(LeafUnsure::Unsafe);
-    assert_eq!(m.decide(&values(3.0, 1.0, "half"), |_| true), Decision::Unsure(Unsure::UnsafeLeaf));
+    assert_eq!(m.decide(&values(3.0, 1.0, "half"), |_| true), Err(Unsure::UnsafeLeaf));
 }
 
 #[test]
 fn missing_features_are_unsure_only_where_needed() {
     let m = model();
     let context = Context::new().with("k", 9).with("n", 1);
-    assert!(matches!(m.decide(&m.values(&context), |_| true), Decision::Choice(_)));
+    assert!(m.decide(&m.values(&context), |_| true).is_ok());
     let context = Context::new().with("k", 1).with("n", 1);
-    assert_eq!(
-        m.decide(&m.values(&context), |_| true),
-        Decision::Unsure(Unsure::UnknownCategory("dtype".into()))
-    );
+    assert_eq!(m.decide(&m.values(&context), |_| true), Err(Unsure::UnknownCategory(2)));
 }
 
 #[test]
@@ -197,14 +193,79 @@ fn nothing_invalid_is_let_in() {
         messages += &format!("{name}: {message}\n");
     }
     insta::assert_snapshot!(messages);
+}
+
+#[test]
+fn a_malformed_file_is_answered_with_the_place() {
     let text = model().to_json();
-    for (from, to) in [
-        ("\"version\": 2", "\"version\": 3"),
-        ("\"choice\":\"a\"", "\"choice\":\"z\""),
-        ("\"left\":1", "\"left\":-1"),
-        ("k >= 1", "k >= "),
-    ] {
-        assert!(Model::parse(&text.replace(from, to)).is_err(), "{to}");
+    let long = "\u{1b}[31mlong".repeat(1 << 18);
+    let cases = [
+        ("not JSON", "{\"format\": tree".to_owned()),
+        ("another file", "{\"format\": \"other\", \"version\": 2}".to_owned()),
+        ("a newer version", text.replace("\"version\": 2", "\"version\": 3")),
+        ("an unknown key", text.replace("\"fallback\"", "\"fall_back\"")),
+        ("an unknown choice", text.replace("\"choice\":\"a\"", "\"choice\":\"z\"")),
+        ("an unknown feature", text.replace("\"feature\":\"dtype\"", "\"feature\":\"type\"")),
+        ("a negative child", text.replace("\"left\":1", "\"left\":-1")),
+        ("a text as threshold", text.replace("\"threshold\":2.0", "\"threshold\":\"2\"")),
+        ("neither split nor leaf", text.replace("\"threshold\":2.0,", "")),
+        ("both split and leaf", text.replace("\"left\":1", "\"samples\":1,\"left\":1")),
+        ("a bad precondition", text.replace("k >= 1", "k >= ")),
+        ("a category for a number", text.replace("\"float\",", "7,")),
+        ("a long text as version", text.replace("\"version\": 2", &format!("\"version\": {long:?}"))),
+        ("a long choice", text.replace("\"choice\":\"a\"", &format!("\"choice\":{long:?}"))),
+        ("a long expression", text.replace("k / n", &format!("k / {}", "x".repeat(1 << 20)))),
+    ];
+    let mut messages = String::new();
+    for (name, text) in cases {
+        // Rust's escapes are not JSON's.
+        let error = Model::parse(&text.replace("\\u{1b}", "\\u001b")).expect_err(name);
+        let message = error.to_string();
+        assert!(message.len() < 1000 && !message.contains('\u{1b}'), "{name}: {message}");
+        messages += &format!("{name}: {message}\n");
+    }
+    insta::assert_snapshot!(messages);
+}
+
+/// What several trees vote: the scores added, the sums sorted.
+fn votes(leaves: &[Leaf], choices: u32) -> Vec<Place> {
+    let vote = |choice: ChoiceId| {
+        let places: Option<Vec<Place>> = leaves.iter().map(|l| l.ranked(choice).map(Ranked::place)).collect();
+        let places = places?;
+        let score = places[1..].iter().fold(places[0].score, |sum, place| sum + place.score);
+        Some(Place { choice, score, allowed: places.iter().all(|place| place.allowed) })
+    };
+    let mut votes: Vec<Place> = (0..choices).map(ChoiceId).filter_map(vote).collect();
+    votes.sort_by(|a, b| a.score.total_cmp(&b.score).then(a.choice.cmp(&b.choice)));
+    votes
+}
+
+proptest! {
+    #[test]
+    fn several_trees_vote_as_documented(
+        // By tree and choice: ranked where above 0, the score in tenths, allowed where above 0.
+        trees in prop::collection::vec(prop::collection::vec((0..9_u8, 0..4_u8, 0..3_u8), 3), 2..12),
+        offered in prop::collection::vec(prop::bool::weighted(0.8), 3),
+        fallback in prop::option::of(0..3_u32),
+    ) {
+        let leaf = |choices: &Vec<(u8, u8, u8)>| {
+            let ranked = |(id, (_, score, allowed)): (u32, &(u8, u8, u8))| {
+                Ranked { allowed: *allowed > 0, ..ranked(id, f64::from(*score) / 10.0) }
+            };
+            let mut ranking: Vec<Ranked> = (0..).zip(choices).filter(|(_, c)| c.0 > 0).map(ranked).collect();
+            ranking.sort_by(|a, b| a.score.total_cmp(&b.score));
+            Leaf { samples: 3, unsure: None, ranking, ranges: vec![], outside: vec![] }
+        };
+        let leaves: Vec<Leaf> = trees.iter().map(leaf).collect();
+        let trees = leaves.iter().map(|leaf| Tree { nodes: vec![Node::Leaf(leaf.clone())] }).collect();
+        let model = Model { trees, fallback: fallback.map(ChoiceId), ..model() };
+        prop_assert_eq!(model.validate(), Ok(()));
+        let values = values(3.0, 1.0, "half");
+        let picked = model.decide(&values, |c| offered[c.index()]).map(|r| r.choice);
+        let votes = votes(&leaves, 3);
+        let expected = pick(votes.iter().copied(), model.fallback, |c| offered[c.index()]);
+        prop_assert_eq!(picked, expected.ok_or(Unsure::NoneAllowed));
+        prop_assert_eq!(model.ranking(&values), Ok(votes));
     }
 }
 
@@ -231,17 +292,17 @@ fn whether_two_categories_that_the_model_does_not_name_are_equal_is_not_said() {
         ..model()
     };
     let model = Model::parse(&model.to_json()).unwrap();
-    let decide = |x: &str, y: &str| match model.decide(&[x.into(), y.into()], |_| true) {
-        Decision::Choice(r) => Ok(model.choice_name(r.choice).to_owned()),
-        Decision::Unsure(u) => Err(u),
+    let decide = |x: &str, y: &str| {
+        let decided = model.decide(&[x.into(), y.into()], |_| true);
+        decided.map(|r| model.choice_name(r.choice).to_owned())
     };
     assert_eq!(decide("seen", "seen"), Ok("b".into()));
     assert_eq!(decide("mentioned", "mentioned"), Ok("b".into()));
     assert_eq!(decide("True", "True"), Ok("b".into()));
     assert_eq!(decide("seen", "new"), Ok("a".into()));
     assert_eq!(decide("new", "mentioned"), Ok("a".into()));
-    assert_eq!(decide("new", "new"), Err(Unsure::Undefined("same".into())));
-    assert_eq!(decide("new", "newer"), Err(Unsure::Undefined("same".into())));
+    assert_eq!(decide("new", "new"), Err(Unsure::Undefined(2)));
+    assert_eq!(decide("new", "newer"), Err(Unsure::Undefined(2)));
 }
 
 #[test]
@@ -250,7 +311,7 @@ fn what_was_not_measured_in_a_leaf_is_last_and_never_allowed() {
         let mut broken = model();
         let Node::Leaf(leaf) = &mut broken.trees[0].nodes[4] else { panic!("a leaf") };
         change(leaf);
-        broken.validate().expect_err("an invalid model")
+        broken.validate().expect_err("an invalid model").problem
     };
     assert!(refuse(&|leaf| leaf.ranking[2].measured = 0).contains("never measured in this leaf"));
     let unmeasured = |r: &mut Ranked| (r.measured, r.usual, r.allowed) = (0, false, false);
@@ -276,9 +337,8 @@ fn an_ineligible_choice_counts_as_not_offered_and_an_outsider_is_treated_as_aske
     let parsed = expr::parse("n <= 1").unwrap();
     let typed = parsed.resolve_bool(model.features.base()).unwrap();
     model.eligible.insert(ChoiceId(1), Precondition { expression: "n <= 1".into(), typed });
-    let picked = |model: &Model, values: &[Value]| match model.decide(values, |_| true) {
-        Decision::Choice(r) => Ok(model.choice_name(r.choice).to_owned()),
-        Decision::Unsure(u) => Err(u),
+    let picked = |model: &Model, values: &[Value]| {
+        model.decide(values, |_| true).map(|r| model.choice_name(r.choice).to_owned())
     };
     assert_eq!(picked(&model, &values(3.0, 1.0, "half")), Ok("b".into()));
     assert_eq!(picked(&model, &values(6.0, 2.0, "half")), Ok("a".into()), "b cannot run for n = 2");

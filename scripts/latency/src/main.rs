@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use ah_runtime::ah_types::device::Cuda;
+use ah_runtime::ah_types::Cuda;
 use ah_runtime::ah_types::{Device, Optimization, Scalar};
 use ah_runtime::{AutoHeuristic, LoadedModel, Role};
 

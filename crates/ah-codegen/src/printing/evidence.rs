@@ -1,7 +1,6 @@
 //! What training saw in a leaf, in one line.
 
-use ah_types::Leaf;
-use ah_types::tree::LeafUnsure;
+use ah_types::{Leaf, LeafUnsure};
 
 use crate::lower::LoweredModel;
 use crate::printing::text::shown;

@@ -1,8 +1,7 @@
 //! How a language writes what its templates cannot: literals, names, and the steps of a tree.
 
-use ah_types::ChoiceId;
 use ah_types::expr::Type;
-use ah_types::fields::FieldValue;
+use ah_types::{ChoiceId, FieldValue};
 
 use crate::lower::{Argument, LoweredModel};
 use crate::printing::code::Code;

@@ -7,9 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
 use ah_codegen::{GeneratedFiles, Request, TARGETS, WriteMode, generate};
-use ah_types::Model;
 use ah_types::expr::{self, Expr};
-use ah_types::fields::fields;
+use ah_types::{Model, fields};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 use serde_json::Value as Json;

@@ -4,10 +4,9 @@
 #![allow(dead_code)] // Each test uses some of it.
 
 use ah_types::expr::{BinaryOp, Comparison, Expr, Function, Type, UnaryOp};
-use ah_types::model::{Precondition, Provenance};
-use ah_types::tree::LeafUnsure;
 use ah_types::{
-    ChoiceId, Derived, Feature, FeatureKind, Features, Leaf, Model, Node, Ranked, Schema, Test, Tree, Value,
+    ChoiceId, Derived, Feature, FeatureKind, Features, Leaf, LeafUnsure, Model, Node, Precondition,
+    Provenance, Ranked, Schema, Test, Tree, Value,
 };
 use rand::Rng;
 use rand::seq::IndexedRandom;
@@ -288,7 +287,7 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
         choices,
         fallback,
         eligible: std::collections::BTreeMap::new(),
-        outside: ah_types::model::OutsidePolicy::Decide,
+        outside: ah_types::OutsidePolicy::Decide,
         trees,
         promise: None,
         provenance: Provenance::default(),

@@ -7,8 +7,7 @@ use std::collections::HashSet;
 
 use ah_measure::{Measurement, Subject};
 use ah_types::log::{Collection, LogError, LogWriter, Metadata};
-use ah_types::timing::TimingPolicy;
-use ah_types::{Outcome, Schema};
+use ah_types::{Outcome, Schema, TimingPolicy};
 
 use crate::error::CollectError;
 use crate::measuring::MeasuredInput;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ah_types::timing::TimingPolicy;
+use ah_types::TimingPolicy;
 use clap::{Args as _, FromArgMatches as _};
 
 use crate::plan::Shard;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use ah_types::{Log, Optimization};
+use ah_types::Optimization;
+use ah_types::log::Log;
 
 use super::{Podium, medians, share};
 

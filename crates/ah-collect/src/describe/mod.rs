@@ -5,7 +5,8 @@ mod noise;
 
 use std::collections::BTreeMap;
 
-use ah_types::{Log, median};
+use ah_types::log::Log;
+use ah_types::median;
 
 pub use facts::LogFacts;
 pub use noise::RepeatNoise;

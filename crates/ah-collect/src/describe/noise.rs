@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use ah_types::Log;
+use ah_types::log::Log;
 
 use super::{Podium, medians, share};
 

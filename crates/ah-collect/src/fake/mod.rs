@@ -7,9 +7,7 @@
 
 use std::time::Duration;
 
-use ah_types::device::Cpu;
-use ah_types::timing::TimingPolicy;
-use ah_types::{ChoiceId, Context, Device, Optimization, OptimizationError};
+use ah_types::{ChoiceId, Context, Cpu, Device, Optimization, OptimizationError, TimingPolicy};
 use rand::Rng as _;
 
 use ah_measure::sampling::{self, Rng};

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use ah_measure::sampling::Rng;
 use ah_measure::{Runner, Subject, this_cpu};
-use ah_types::optimization::ChoiceRule;
-use ah_types::timing::TimingPolicy;
-use ah_types::{Context, Optimization};
+use ah_types::{ChoiceRule, Context, Optimization, TimingPolicy};
 
 use super::feature_value::FeatureValue;
 use super::functions::{Check, FunctionRunner, Functions};

@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use ah_measure::Runner;
-use ah_types::feature::{Feature, FeatureKind};
 use ah_types::log::{LogError, Place};
-use ah_types::{Context, Schema, Value};
+use ah_types::{Context, Feature, FeatureKind, Schema, Value};
 
 /// Reads the contexts of a file. A log gives its inputs. In CSV, each further column gives a value beside
 /// the features; it is not logged, but a command can use it.

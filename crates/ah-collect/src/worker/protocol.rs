@@ -1,7 +1,6 @@
 //! The messages between parent and child: JSON, one object a line.
 
-use ah_types::timing::TimingPolicy;
-use ah_types::{Context, Device, Value};
+use ah_types::{Context, Device, TimingPolicy, Value};
 use serde::{Deserialize, Serialize};
 
 use ah_measure::sampling::Rng;

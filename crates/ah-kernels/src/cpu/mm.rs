@@ -1,7 +1,6 @@
 //! `mm` on the processor: two libraries and our own kernels, on one thread or all.
 
-use ah_types::timing::TimingPolicy;
-use ah_types::{ChoiceId, Context, Optimization};
+use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 
 use super::clock;
 use super::kernels::{MatMul, MatMut, Scratch};

@@ -1,7 +1,6 @@
 //! `pad_mm` on the processor: a product of odd sizes as it is, or padded to the vector width first.
 
-use ah_types::timing::TimingPolicy;
-use ah_types::{ChoiceId, Context, Optimization};
+use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 
 use super::kernels::pad_mm::{PadMm, Side, alignment};
 use super::kernels::{MatMut, Scratch};

@@ -1,7 +1,6 @@
 //! `softmax` on the processor: rows read several times or kept close, on one thread or all.
 
-use ah_types::timing::TimingPolicy;
-use ah_types::{ChoiceId, Context, Optimization};
+use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use rand::Rng as _;
 
 use super::clock;

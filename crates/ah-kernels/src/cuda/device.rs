@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ah_types::device::Cuda;
+use ah_types::Cuda;
 use cudarc::driver::sys::{self, CUstreamCaptureMode};
 use cudarc::driver::sys::{
     CUdevice_attribute as Attribute, CUevent_flags, CUfunction_attribute, CUgraphInstantiate_flags,

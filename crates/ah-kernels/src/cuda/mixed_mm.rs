@@ -3,8 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::timing::TimingPolicy;
-use ah_types::{ChoiceId, Context, Optimization};
+use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use rand::Rng as _;
 
 use super::arena::Buffer;

@@ -1,8 +1,7 @@
 //! `mm` on a GPU: cuBLAS as `torch.mm` calls it, cuBLASLt's algorithms one by one, and tensor-core
 //! kernels of our own, with PyTorch's features.
 
-use ah_types::timing::TimingPolicy;
-use ah_types::{ChoiceId, Context, Optimization};
+use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use rand::Rng as _;
 
 use super::arena::{Allocation, Buffer};

@@ -28,8 +28,7 @@ mod softmax;
 mod tensor_map;
 mod workspace;
 
-use ah_types::timing::TimingPolicy;
-use ah_types::{Context, Device, Optimization};
+use ah_types::{Context, Device, Optimization, TimingPolicy};
 
 use ah_measure::{BenchmarkRunner as _, Failure, Runner, Subject};
 use device::Gpu;

@@ -1,8 +1,7 @@
 //! `pad_mm` on a GPU: a product through cuBLAS as it is, or of operands padded to the alignment
 //! that tensor cores want, with PyTorch's features, distribution and padding.
 
-use ah_types::timing::TimingPolicy;
-use ah_types::{ChoiceId, Context, Optimization};
+use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use rand::Rng as _;
 
 use super::arena::Buffer;

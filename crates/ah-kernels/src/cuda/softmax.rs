@@ -1,8 +1,7 @@
 //! `softmax` on a GPU: kernels of ours that keep a row on the chip against those that read it
 //! twice, the choice that Inductor's MultiKernel makes.
 
-use ah_types::timing::TimingPolicy;
-use ah_types::{ChoiceId, Context, Optimization};
+use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use rand::Rng as _;
 
 use super::arena::Buffer;

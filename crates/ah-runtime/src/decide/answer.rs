@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::heuristics::Unsure;
+use ah_types::Unsure;
 
 /// The choice to take now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

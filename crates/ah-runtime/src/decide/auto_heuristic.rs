@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ah_types::expr::BoolExpr;
-use ah_types::{Context, Device, Features, Outcome, Scalar};
+use ah_types::{Context, Device, Features, Outcome, Scalar, Unsure};
 
 use super::answer::{Answer, Reason};
 use super::binding::Bindings;
 use super::recorder::{RecordError, Recorder};
 use crate::find;
-use crate::heuristics::{Heuristic, Unsure};
+use crate::heuristics::Heuristic;
 use crate::panics::caught;
 use crate::sync::{ArcSwap, Snapshot};
 

@@ -5,11 +5,10 @@ use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 
-use ah_types::device::DeviceMismatch;
-use ah_types::{Device, Features, Row, Scalar};
+use ah_types::{Device, DeviceMismatch, Features, Row, Scalar, Unsure};
 
 use super::answer::Reason;
-use crate::heuristics::{Heuristic, Unsure};
+use crate::heuristics::Heuristic;
 
 /// Up to this many values are reordered on the stack.
 const ON_STACK: usize = 32;

@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use ah_types::expr::{self, ParseError, TypeError};
-use ah_types::feature::DuplicateFeature;
-use ah_types::timing::TimingPolicy;
 use ah_types::{
-    Derived, DerivedError, Device, Feature, Features, ModelError, Optimization, OptimizationError, Schema,
+    Derived, DerivedError, Device, DuplicateFeature, Feature, Features, ModelError, Optimization,
+    OptimizationError, Schema, TimingPolicy,
 };
 
 use super::auto_heuristic::{AutoHeuristic, Precondition, PreconditionFn};

@@ -6,9 +6,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use ah_types::log::{Collection, LogWriter, Metadata};
-use ah_types::timing::TimingPolicy;
-use ah_types::{Context, Device, LogError, Outcome, Scalar, Schema};
+use ah_types::log::{Collection, LogError, LogWriter, Metadata};
+use ah_types::{Context, Device, Outcome, Scalar, Schema, TimingPolicy};
 
 use crate::files;
 use crate::warnings::Warnings;

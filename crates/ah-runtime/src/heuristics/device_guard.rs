@@ -1,7 +1,6 @@
 //! The device that a generated crate was learned on.
 
-use ah_types::Device;
-use ah_types::device::{Cpu, Cuda, DeviceMismatch};
+use ah_types::{Cpu, Cuda, Device, DeviceMismatch};
 
 /// The device that a generated crate was learned on, as a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

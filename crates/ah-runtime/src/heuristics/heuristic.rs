@@ -1,7 +1,6 @@
 //! The trait of learned heuristics, generated as a crate or read from a model file.
 
-use ah_types::device::DeviceMismatch;
-use ah_types::{Device, Scalar};
+use ah_types::{Device, DeviceMismatch, Scalar, Unsure};
 
 /// A learned heuristic of one optimization.
 ///
@@ -59,50 +58,4 @@ pub trait Heuristic: Send + Sync {
     /// # Errors
     /// Why there is no ranking for these values.
     fn ranked(&self, values: &[Scalar<'_>], visit: &mut dyn FnMut(usize)) -> Result<(), Unsure>;
-}
-
-/// Why a heuristic declines. Slots count [`Heuristic::features`] first and derived features after them;
-/// [`explain`](Self::explain) names them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
-pub enum Unsure {
-    /// The context is outside the domain.
-    #[error("the precondition of the heuristic does not hold")]
-    Precondition,
-    /// The feature in this slot has no value.
-    #[error("the feature in slot {0} is undefined here")]
-    Undefined(usize),
-    /// The feature in this slot has a category that training never saw.
-    #[error("the feature in slot {0} has a category that training never saw")]
-    UnknownCategory(usize),
-    /// The leaf's best choice is not probable enough.
-    #[error("low confidence")]
-    LowConfidence,
-    /// The leaf's best choice may be too slow.
-    #[error("unsafe leaf")]
-    UnsafeLeaf,
-    /// The values are outside of what training saw in the leaf.
-    #[error("outside of what was measured")]
-    Outside,
-    /// No choice of the leaf's ranking is both offered and allowed by the promise.
-    #[error("no choice that the promise allows is offered")]
-    NoneAllowed,
-}
-
-impl Unsure {
-    /// Returns the reason in words, with the feature's name instead of its slot.
-    #[must_use]
-    pub fn explain(self, heuristic: &dyn Heuristic) -> String {
-        let name = |slot: usize| {
-            let mut names = heuristic.features();
-            names.extend(heuristic.derived());
-            names.get(slot).map_or_else(|| format!("slot {slot}"), |name| format!("{name:?}"))
-        };
-        match self {
-            Self::Undefined(slot) => format!("the feature {} is undefined here", name(slot)),
-            Self::UnknownCategory(slot) => {
-                format!("the feature {} has a category that training never saw", name(slot))
-            }
-            other => other.to_string(),
-        }
-    }
 }

@@ -10,5 +10,5 @@ mod heuristic;
 mod loaded_model;
 
 pub use device_guard::DeviceGuard;
-pub use heuristic::{Heuristic, Unsure};
+pub use heuristic::Heuristic;
 pub use loaded_model::LoadedModel;

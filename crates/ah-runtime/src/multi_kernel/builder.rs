@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use ah_types::timing::TimingPolicy;
-use ah_types::{FeatureKind, Scalar};
+use ah_types::{FeatureKind, Scalar, TimingPolicy};
 
 use super::claims::Claims;
 use super::event::Events;

@@ -6,8 +6,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use ah_types::timing::TimingPolicy;
-use ah_types::{Device, Scalar};
+use ah_types::{Device, Scalar, TimingPolicy};
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
 
@@ -29,7 +28,7 @@ const FAST: usize = 1;
 fn builder() -> Builder<Kernel> {
     let decision = AutoHeuristic::builder("loom").numerical("n").environment(Environment::default());
     let policy = TimingPolicy { min_samples: 1, max_samples: 1, min_sample_ms: 0.0, ..POLICY };
-    MultiKernel::<Kernel>::builder(decision.device(Device::Cpu(ah_types::device::Cpu {
+    MultiKernel::<Kernel>::builder(decision.device(Device::Cpu(ah_types::Cpu {
         model: "loom".to_owned(),
         cores: 2,
         caches: Vec::new(),
@@ -231,7 +230,7 @@ impl Heuristic for Always {
     fn choices(&self) -> Vec<&str> {
         vec!["slow"]
     }
-    fn admits(&self, _: &Device) -> Result<(), ah_types::device::DeviceMismatch> {
+    fn admits(&self, _: &Device) -> Result<(), ah_types::DeviceMismatch> {
         Ok(())
     }
     fn decide(&self, _: &[Scalar<'_>], _: &dyn Fn(usize) -> bool) -> Result<usize, Unsure> {

@@ -1,8 +1,7 @@
 //! Measures the kernels on one input, with the driver that `ah-collect` uses too.
 
 use ah_measure::{Bench, Burst, Failure};
-use ah_types::timing::TimingPolicy;
-use ah_types::{ChoiceId, Outcome};
+use ah_types::{ChoiceId, Outcome, TimingPolicy};
 
 /// The default policy of a MultiKernel. The program waits for the measurement, so it takes less time than collecting
 /// does.

@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
-use ah_types::timing::TimingPolicy;
-use ah_types::{Outcome, Scalar};
+use ah_types::{Outcome, Scalar, TimingPolicy};
 
 use super::claims::Claims;
 use super::event::{Event, Events, Milliseconds, Miss};

@@ -3,11 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::model::{OutsidePolicy, Precondition, Provenance};
-use ah_types::tree::LeafUnsure;
 use ah_types::{
-    ChoiceId, Device, FeatureKind, Features, Leaf, Model, Node, Optimization, Ranked, Scalar, Test, Tree,
-    expr,
+    ChoiceId, Device, FeatureKind, Features, Leaf, LeafUnsure, Model, Node, Optimization, OutsidePolicy,
+    Precondition, Provenance, Ranked, Scalar, Test, Tree, expr,
 };
 
 /// A model that chooses `pad` for k above 100 and `orig` up to 100. The leaf of float64 declines, and types other than

@@ -6,7 +6,8 @@
 
 use std::ops::Range;
 
-use ah_types::{ChoiceId, Log, Value, median};
+use ah_types::log::Log;
+use ah_types::{ChoiceId, Value, median};
 
 use crate::error::TrainError;
 use crate::policy::CellFilter;

@@ -4,10 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use ah_types::log::{Dirt, Metadata, ReadOptions, Source};
-use ah_types::model::Precondition;
-use ah_types::optimization::TrainingPolicy;
-use ah_types::{ChoiceId, Context, Features, Log, Optimization, Schema, expr, log};
+use ah_types::log::{self, Irregularities, Log, Metadata, ReadOptions, Source};
+use ah_types::{ChoiceId, Context, Features, Optimization, Precondition, Schema, TrainingPolicy, expr};
 use rustc_hash::FxHashSet;
 
 use super::columns::RankedFeatures;
@@ -68,7 +66,7 @@ impl Task {
     /// [`TrainError`] where a log, the optimization or a name is wrong, or the log holds too little.
     pub fn read(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<Self, TrainError> {
         let mut log = read_logs(params)?;
-        let mut warnings = dirt(&log.dirt);
+        let mut warnings = irregular(&log.irregularities);
         let optimization = optimization(params, &log.metadata)?;
         check_names(&optimization, &log.schema)?;
         let policy = policy.unwrap_or(&optimization.training);
@@ -159,16 +157,16 @@ fn read_logs(params: &ValidParams) -> Result<Log, TrainError> {
     Ok(log::read_with(&paths, options)?)
 }
 
-fn dirt(dirt: &Dirt) -> Vec<String> {
+fn irregular(found: &Irregularities) -> Vec<String> {
     let mut warnings = Vec::new();
-    if dirt.blank_lines > 0 {
-        warnings.push(format!("{} blank lines skipped", dirt.blank_lines));
+    if found.blank_lines > 0 {
+        warnings.push(format!("{} blank lines skipped", found.blank_lines));
     }
-    if dirt.bad_rows > 0 {
-        let examples = dirt.examples.join("; ");
-        warnings.push(format!("{} malformed rows skipped, for example: {examples}", dirt.bad_rows));
+    if found.bad_rows > 0 {
+        let examples = found.examples.join("; ");
+        warnings.push(format!("{} malformed rows skipped, for example: {examples}", found.bad_rows));
     }
-    for path in &dirt.unterminated {
+    for path in &found.unterminated {
         warnings.push(format!(
             "{}: the last line has no line end, so its number may be cut short; remove the line if measuring was interrupted",
             path.display()

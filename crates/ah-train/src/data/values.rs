@@ -1,7 +1,6 @@
 //! The values of all features, logged and derived, on all inputs.
 
-use ah_types::expr::Row;
-use ah_types::{FeatureKind, Features, Scalar, Value};
+use ah_types::{FeatureKind, Features, Row, Scalar, Value};
 use rustc_hash::FxHashMap;
 
 use super::table::Table;

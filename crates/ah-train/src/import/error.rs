@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use ah_types::LogError;
+use ah_types::log::LogError;
 
 /// A row of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -28,7 +28,7 @@ mod write;
 
 pub use error::{ImportError, Place};
 pub use params::{Format, ImportParams, Unit};
-pub use report::{ImportReport};
+pub use report::ImportReport;
 
 /// Writes a log made of the tables of `params`. Nothing is written if a table has an error.
 ///

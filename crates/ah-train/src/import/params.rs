@@ -111,8 +111,11 @@ impl ImportParams {
         if self.name.is_empty() {
             return wrong("--name", "a name", "\"\"".to_owned());
         }
-        for (flag, list) in [("--features", &self.features), ("--choice", &self.choice), ("--time", &self.time)] {
-            if let Some(name) = list.iter().enumerate().find_map(|(i, n)| list[..i].contains(n).then_some(n)) {
+        for (flag, list) in
+            [("--features", &self.features), ("--choice", &self.choice), ("--time", &self.time)]
+        {
+            if let Some(name) = list.iter().enumerate().find_map(|(i, n)| list[..i].contains(n).then_some(n))
+            {
                 return wrong(flag, "each column once", format!("{name:?} twice"));
             }
         }

@@ -88,13 +88,18 @@ struct Finder<'a> {
 
 impl Finder<'_> {
     fn column(&self, flag: &'static str, name: &str) -> Result<Column, ImportError> {
-        let index = self.columns.iter().position(|c| c == name).ok_or_else(|| ImportError::UnknownColumn {
-            path: self.path.to_owned(),
-            flag,
-            column: name.to_owned(),
-            known: self.columns.to_vec(),
-        })?;
-        Ok(Column { index, name: name.to_owned(), categorical: self.params.categorical.iter().any(|c| c == name) })
+        let index =
+            self.columns.iter().position(|c| c == name).ok_or_else(|| ImportError::UnknownColumn {
+                path: self.path.to_owned(),
+                flag,
+                column: name.to_owned(),
+                known: self.columns.to_vec(),
+            })?;
+        Ok(Column {
+            index,
+            name: name.to_owned(),
+            categorical: self.params.categorical.iter().any(|c| c == name),
+        })
     }
 
     fn all(&self, flag: &'static str, names: &[String]) -> Result<Vec<Column>, ImportError> {
@@ -114,13 +119,16 @@ impl Finder<'_> {
         let by_default: Vec<String> = defaults.features.iter().filter(|name| free(name)).cloned().collect();
         let names = if self.params.features.is_empty() { &by_default } else { &self.params.features };
         let columns = self.all("--features", names)?.into_iter().map(FeatureRole::Column);
-        let constants =
-            constants.iter().map(|(name, value)| FeatureRole::Constant((*name).to_owned(), (*value).to_owned()));
+        let constants = constants
+            .iter()
+            .map(|(name, value)| FeatureRole::Constant((*name).to_owned(), (*value).to_owned()));
         let features: Vec<FeatureRole> = columns.chain(constants).collect();
         if features.is_empty() {
             return Err(self.missing("--features", "the columns that are known when choosing"));
         }
-        if let Some(taken) = features.iter().map(FeatureRole::name).find(|n| ["choice", "feedback"].contains(n)) {
+        if let Some(taken) =
+            features.iter().map(FeatureRole::name).find(|n| ["choice", "feedback"].contains(n))
+        {
             let expected = "other names than those of the log's own columns; rename it in the table";
             return Err(ImportError::parameter("--features", expected, format!("{taken:?}")));
         }
@@ -150,14 +158,19 @@ impl Finder<'_> {
         let choice = if self.params.choice.is_empty() { &by_default } else { &self.params.choice };
         let time = if self.params.time.is_empty() { &defaults.time } else { &self.params.time };
         if choice.is_empty() {
-            let expected = "the columns that make up the choice, or --wide where each choice has a column of times";
+            let expected =
+                "the columns that make up the choice, or --wide where each choice has a column of times";
             return Err(self.missing("--choice", expected));
         }
         if time.is_empty() {
             return Err(self.missing("--time", "the column of the times"));
         }
         if let Some(both) = choice.iter().find(|name| time.contains(name)) {
-            return Err(ImportError::parameter("--time", "a column that is not the choice", format!("{both:?}")));
+            return Err(ImportError::parameter(
+                "--time",
+                "a column that is not the choice",
+                format!("{both:?}"),
+            ));
         }
         Ok((self.all("--choice", choice)?, self.all("--time", time)?))
     }

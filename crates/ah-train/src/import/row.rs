@@ -1,7 +1,6 @@
 //! One row of a table as an input, a choice and its timings.
 
-use ah_types::FeatureKind;
-use ah_types::fields::fields;
+use ah_types::{FeatureKind, fields};
 use rustc_hash::FxHashSet;
 
 use super::error::{Fault, MEND};
@@ -118,7 +117,9 @@ fn name_choice(columns: &[Column], table: &dyn Table, name: &mut String) -> Resu
         match cell.write(column.categorical, name) {
             // The key is left out.
             None if cell == Cell::Missing => name.truncate(begin),
-            None => return Err(Fault::new(&column.name, "a value, as it is part of the choice", cell.shown())),
+            None => {
+                return Err(Fault::new(&column.name, "a value, as it is part of the choice", cell.shown()));
+            }
             Some(FeatureKind::Categorical) if columns.len() == 1 => drop(name.drain(..value)),
             Some(_) => {}
         }
@@ -147,8 +148,13 @@ fn check_structure(columns: &[Column], table: &dyn Table, name: &str) -> Result<
     let column = columns.iter().find(broken).map_or("", |column| &column.name);
     Err(Fault {
         column: column.to_owned(),
-        expected: "keys without = and values without _ and =, as the choice is named KEY=VALUE_KEY=VALUE".to_owned(),
+        expected: "keys without = and values without _ and =, as the choice is named KEY=VALUE_KEY=VALUE"
+            .to_owned(),
         found: format!("{name:?}"),
-        hint: if column.is_empty() { MEND } else { "rename it in the table, or give one column with whole names" },
+        hint: if column.is_empty() {
+            MEND
+        } else {
+            "rename it in the table, or give one column with whole names"
+        },
     })
 }

@@ -102,7 +102,8 @@ mod tests {
     #[test]
     fn units_are_exact() {
         let rules = |unit| TimeRules { unit, ..TimeRules::default() };
-        for (unit, text) in [(Unit::Ns, "18176"), (Unit::Us, "18.176"), (Unit::Ms, "0.018176"), (Unit::S, "1.8176e-5")]
+        for (unit, text) in
+            [(Unit::Ns, "18176"), (Unit::Us, "18.176"), (Unit::Ms, "0.018176"), (Unit::S, "1.8176e-5")]
         {
             assert_eq!(read(&rules(unit), text), Ok(Timing::Measured(0.018176)), "{unit:?}");
         }

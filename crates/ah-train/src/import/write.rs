@@ -172,7 +172,11 @@ impl Import {
         }
         let mut warnings = Vec::new();
         if skipped.count > 0 {
-            warnings.push(format!("{} bad rows skipped, for example: {}", skipped.count, skipped.examples.join("; ")));
+            warnings.push(format!(
+                "{} bad rows skipped, for example: {}",
+                skipped.count,
+                skipped.examples.join("; ")
+            ));
         }
         warnings.extend(self.contradiction(params));
         if params.device.is_none() && params.device_capa.is_none() {
@@ -192,9 +196,7 @@ impl Import {
 
     fn contradiction(&self, params: &ImportParams) -> Option<String> {
         let (count, first) = self.repetitions.contradictions()?;
-        let place = |(table, number): RowId| {
-            format!("{}:{number}", params.tables[table as usize].display())
-        };
+        let place = |(table, number): RowId| format!("{}:{number}", params.tables[table as usize].display());
         let others = if self.unused.is_empty() {
             String::new()
         } else {

@@ -1,6 +1,6 @@
 //! The decisions of a model on a table. Only choices that were measured on an input are offered there.
 
-use ah_types::{ChoiceId, Decision, FeatureKind, Model};
+use ah_types::{ChoiceId, FeatureKind, Model};
 
 use crate::data::Table;
 
@@ -45,15 +45,15 @@ pub fn decide(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usiz
         let kinds = model.features.base().features().iter().map(|f| f.kind);
         let values: Vec<_> = slots.iter().zip(kinds).map(value).collect();
         let mut ranking = Vec::new();
-        if let Decision::Choice(first) = model.decide(&values, |c| offered(c).is_some())
+        if let Ok(first) = model.decide(&values, |c| offered(c).is_some())
             && let Ok(all) = model.ranking(&values)
         {
             let rest = all.iter().skip_while(|place| place.choice != first.choice);
             ranking.extend(rest.filter(|place| place.allowed).filter_map(|place| offered(place.choice)));
         }
         let plain = match model.choose(&values) {
-            Decision::Choice(ranked) => offered(ranked.choice).map_or(PlainPick::Untimed, PlainPick::Timed),
-            Decision::Unsure(_) => PlainPick::Declined,
+            Ok(ranked) => offered(ranked.choice).map_or(PlainPick::Untimed, PlainPick::Timed),
+            Err(_) => PlainPick::Declined,
         };
         JudgedInput { input, ranking, plain, outside: model.is_outside(&values) }
     };

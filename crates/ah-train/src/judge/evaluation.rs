@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use ah_types::log::ReadOptions;
-use ah_types::{Log, Model, artefact, log};
+use ah_types::log::{self, Log, ReadOptions};
+use ah_types::{Model, artefact};
 
 use super::comparison::Comparison;
 use super::decisions::{self, JudgedInput};

@@ -17,6 +17,7 @@
 //! scan that breaks the ties finds the split again. That scan could find the best split alone;
 //! linfa-trees stays because its choice is the baseline.
 
+use ah_types::Criterion;
 use linfa::dataset::DatasetBase;
 use linfa::traits::Fit;
 use linfa_trees::{DecisionTree, SplitQuality};
@@ -25,7 +26,6 @@ use serde::Serialize;
 
 use crate::data::{Rows, Targets};
 use crate::error::TrainError;
-use crate::policy::Criterion;
 use crate::tree::GrownTree;
 
 /// The parameters of the learner.

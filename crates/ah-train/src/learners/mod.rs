@@ -2,7 +2,7 @@
 //!
 //! A learner implements linfa's `Fit` for our rows and targets, and so [`Learner`]. It has a file or
 //! folder here, a variant of `search::Configuration`, and a name in
-//! [`LearnerKind`](crate::params::LearnerKind).
+//! [`LearnerKind`](ah_types::LearnerKind).
 //!
 //! A learner only decides where to split. The leaves are the same for all learners: `tree::leaves`
 //! makes them from the training rows that reach them, so a library's own leaves do not matter (linfa's

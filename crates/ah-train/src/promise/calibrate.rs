@@ -15,7 +15,7 @@
 //! | cross-fitted | 10 folds by input, then a fit on all | target, 0.02 | an estimate: tested, no theorem |
 //! | by dimensions | 10 folds by combination of dimensions | target / 2, 0.05 | the same, for new shapes |
 
-use ah_types::ChoiceId;
+use ah_types::{CalibrationMode, ChoiceId};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use crate::data::{Columns, Table, Targets};
@@ -26,13 +26,13 @@ use crate::tree::{FittedTrees, RankedChoice};
 pub const CONFIDENCE: f64 = 0.95;
 
 impl PromiseMode {
-    /// Its name in the model.
+    /// How the promise is calibrated, as the model says it.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn calibration(self) -> CalibrationMode {
         match self {
-            Self::HoldOut => "hold-out",
-            Self::Auto | Self::CrossFitted => "cross-fitted",
-            Self::ByDimensions => "by dimensions",
+            Self::HoldOut => CalibrationMode::HoldOut,
+            Self::Auto | Self::CrossFitted => CalibrationMode::CrossFitted,
+            Self::ByDimensions => CalibrationMode::ByDimensions,
         }
     }
 

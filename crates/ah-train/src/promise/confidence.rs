@@ -6,8 +6,7 @@
 //! model. PyTorch prints probabilities with three digits and compares them with an unrounded
 //! threshold, so its leaves at the threshold decide although training counted them as unsure.
 
-use ah_types::tree::LeafUnsure;
-use ah_types::{ChoiceId, Leaf, Node, Tree};
+use ah_types::{ChoiceId, Leaf, LeafUnsure, Node, Tree};
 
 use super::recipe::Recipe;
 use crate::data::Rows;

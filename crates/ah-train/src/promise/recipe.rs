@@ -1,7 +1,6 @@
 //! Learning a heuristic, with or without a promise.
 
-use ah_types::model::Promise;
-use ah_types::{ChoiceId, Tree};
+use ah_types::{ChoiceId, Promise, Tree};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
@@ -150,7 +149,7 @@ impl Recipe<'_> {
             target,
             confidence: CONFIDENCE,
             limit: self.params.max_slowdown,
-            mode: mode.name().to_owned(),
+            mode: mode.calibration(),
             tested,
             level,
             inputs: calibrated.inputs as u64,

@@ -1,6 +1,6 @@
 //! The table of a training or an evaluation, with a few sentences below it.
 
-use ah_types::model::Promise;
+use ah_types::Promise;
 use comfy_table::{CellAlignment, Table, presets};
 
 use crate::judge::{Comparison, Metrics};
@@ -115,7 +115,8 @@ fn baselines(table: &mut Table, comparison: &Comparison, further: impl Fn() -> V
 fn promise(p: &Promise, trained: &TrainedModel) -> String {
     let model = &trained.model;
     let fallback = model.fallback.map_or("the fallback", |f| model.choice_name(f));
-    let estimate = if p.mode == "hold-out" { "" } else { " (a cross-validated estimate)" };
+    let estimate =
+        if p.mode == ah_types::CalibrationMode::HoldOut { "" } else { " (a cross-validated estimate)" };
     format!(
         "Promise{estimate}: with {} % confidence, at most {} % of inputs drawn like the {} calibration inputs ({} shapes) are more than {} % slower than {fallback}.\n\
          {} of the {} calibration inputs broke it, {} of them beyond noise (medians of {} runs, {}).\n\

@@ -1,5 +1,6 @@
 //! A learner with all its parameters.
 
+use ah_types::Criterion;
 use linfa::dataset::DatasetBase;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -7,7 +8,6 @@ use serde::Serialize;
 use crate::data::{Rows, Targets};
 use crate::error::TrainError;
 use crate::learners::{Learner, LinfaTrees, Preset, Soft};
-use crate::policy::Criterion;
 use crate::tree::{FittedTrees, GrownTree, Scores};
 
 /// A learner with all its parameters.

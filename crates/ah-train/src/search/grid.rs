@@ -1,9 +1,9 @@
 //! The configurations to search.
 
+use ah_types::{Criterion, LearnerKind};
+
 use super::configuration::Configuration;
 use crate::learners::{LinfaTrees, Preset, Soft};
-use crate::params::LearnerKind;
-use crate::policy::Criterion;
 
 /// The configurations to search: every growth at every depth.
 pub struct Grid {

@@ -8,12 +8,12 @@ pub mod cross_validation;
 pub mod grid;
 pub mod portfolio;
 
-use ah_types::ChoiceId;
+use ah_types::{ChoiceId, LearnerKind};
 
 use crate::data::task::{Task, too_few};
 use crate::data::{Columns, split};
 use crate::error::TrainError;
-use crate::params::{LearnerKind, SplitBy, ValidParams};
+use crate::params::{SplitBy, ValidParams};
 use crate::policy::Policy;
 
 pub use configuration::{Configuration, fit_all};

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::model::Precondition;
-use ah_types::tree::Place;
-use ah_types::{ChoiceId, Leaf, Node, Ranked, Tree};
+use ah_types::{ChoiceId, Leaf, Node, Place, Precondition, Ranked, Tree};
 
 use super::fitted::{FittedTree, FittedTrees};
 use super::grown::GrownNode;

@@ -4,64 +4,8 @@
 //! returned any scalar made a decision from a model file take three times as long.
 
 use super::typed::{Arithmetic, BoolExpr, CategoryExpr, NumberExpr, NumberFunction, TypedExpr};
-use crate::context::{Scalar, Value, bool_name};
-
-/// Anything that has a value in each slot of a schema.
-pub trait Row {
-    /// The value in this slot, or `None` where it is undefined.
-    fn scalar(&self, slot: usize) -> Option<Scalar<'_>>;
-
-    /// The number in this slot; NaN where it is undefined or no number.
-    fn number(&self, slot: usize) -> f64 {
-        self.scalar(slot).and_then(Scalar::number).unwrap_or(f64::NAN)
-    }
-
-    /// The category in this slot; `None` where it is undefined or a number.
-    fn category(&self, slot: usize) -> Option<&str> {
-        self.scalar(slot).and_then(Scalar::category)
-    }
-
-    /// Whether this category is told apart from every other. Not all are when a model decides:
-    /// generated code has one value for all categories that the model does not name, so it cannot say
-    /// whether two of them are equal. Then nobody says: the comparison is undefined.
-    fn tells_apart(&self, category: &str) -> bool {
-        let _ = category;
-        true
-    }
-}
-
-impl Row for [Value] {
-    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
-        self.get(slot).map(Value::as_scalar)
-    }
-}
-
-impl Row for [Scalar<'_>] {
-    #[inline]
-    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
-        self.get(slot).copied()
-    }
-
-    #[inline]
-    fn number(&self, slot: usize) -> f64 {
-        match self.get(slot) {
-            Some(Scalar::Number(x)) => *x,
-            _ => f64::NAN,
-        }
-    }
-}
-
-impl Row for Vec<Value> {
-    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
-        self.as_slice().scalar(slot)
-    }
-}
-
-impl Row for Box<[Value]> {
-    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
-        (**self).scalar(slot)
-    }
-}
+use crate::context::{Scalar, bool_name};
+use crate::row::Row;
 
 impl TypedExpr {
     /// The value for one row, or `None` where it is undefined. Never panics.

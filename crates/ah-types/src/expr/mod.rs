@@ -24,7 +24,7 @@
 //! Numbers are f64 throughout. `a % b` has the sign of `b`, as in Python. What has no
 //! value is *undefined*: division and `%` by zero, `log2` of zero or less, `ctz` of a
 //! number that is not whole, whether two categories are equal that a model does not name (it
-//! cannot [tell them apart](Row::tells_apart)), and everything computed from an undefined value or NaN.
+//! cannot [tell them apart](crate::Row::tells_apart)), and everything computed from an undefined value or NaN.
 //! `and`, `or` and `if` compute only what they need, left to right, so
 //! `m != 0 and k / m > 2` is defined for `m = 0`.
 
@@ -36,7 +36,6 @@ mod resolve;
 mod syntax;
 mod typed;
 
-pub use eval::Row;
 pub use math::{LOG2_COEFFICIENTS, LOG2_LARGEST, ctz, log2, modulo};
 pub use parse::{ParseError, parse};
 pub use resolve::TypeError;

@@ -1,6 +1,7 @@
 //! From text to syntax tree: a lexer and a precedence-climbing parser.
 
 use super::syntax::{BinaryOp, COMPARISON, Expr, Function, UnaryOp};
+use crate::shown;
 
 /// Deeper nesting is refused, so that no text can overflow the stack.
 const MAX_NESTING: usize = 128;
@@ -9,7 +10,10 @@ const MAX_CHAIN: usize = 4 * MAX_NESTING;
 
 /// An expression is malformed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("column {column}: expected {expected}, found {found} in the expression {source_text:?}")]
+#[error(
+    "column {column}: expected {expected}, found {found} in the expression {}",
+    shown::expression(source_text)
+)]
 pub struct ParseError {
     /// Where, counted in characters from 1.
     pub column: usize,
@@ -152,8 +156,8 @@ impl Parser<'_> {
         let (at, token) = &self.tokens[self.next];
         let found = match token {
             Token::Number(x) => format!("the number {x}"),
-            Token::Text(s) => format!("the text {s:?}"),
-            Token::Name(s) | Token::Quoted(s) => format!("{s:?}"),
+            Token::Text(s) => format!("the text {}", shown::quoted(s)),
+            Token::Name(s) | Token::Quoted(s) => shown::quoted(s),
             Token::Symbol(s) => format!("{s:?}"),
             Token::End => "the end".to_owned(),
         };

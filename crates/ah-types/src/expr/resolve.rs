@@ -3,12 +3,18 @@
 use super::syntax::{BinaryOp, Comparison, Expr, Function, UnaryOp};
 use super::typed::{Arithmetic, BoolExpr, CategoryExpr, NumberExpr, NumberFunction, Type, TypedExpr};
 use crate::feature::{FeatureKind, Schema};
+use crate::shown::{self, listed, quoted};
 
 /// An expression does not fit a schema.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum TypeError {
     /// It names a feature that the schema does not have.
-    #[error("unknown feature {feature:?} in the expression {expression:?}; the features are {}", known.join(", "))]
+    #[error(
+        "unknown feature {} in the expression {}; the features are {}",
+        quoted(feature),
+        shown::expression(expression),
+        listed(known)
+    )]
     UnknownFeature {
         /// The name.
         feature: String,
@@ -18,7 +24,11 @@ pub enum TypeError {
         known: Vec<String>,
     },
     /// An operand has another type than its operator takes.
-    #[error("expected {expected}, found {found}: {part:?} in the expression {expression:?}")]
+    #[error(
+        "expected {expected}, found {found}: {} in the expression {}",
+        shown::expression(part),
+        shown::expression(expression)
+    )]
     Mismatch {
         /// The type that the operator takes.
         expected: Type,
@@ -30,7 +40,7 @@ pub enum TypeError {
         expression: String,
     },
     /// A function has too few or too many operands. The parser lets none through.
-    #[error("expected {expected} for {}, found {found}, in the expression {expression:?}", function.name())]
+    #[error("expected {expected} for {}, found {found}, in the expression {}", function.name(), shown::expression(expression))]
     Operands {
         /// The function.
         function: Function,

@@ -3,10 +3,17 @@
 use std::io::Read;
 use std::path::Path;
 
+use super::csv;
+use super::error::{LogError, Place, io_error, shown};
 use super::lines::Lines;
 use super::metadata::Metadata;
-use super::{CHOICE_COLUMN, FEEDBACK_COLUMN, LogError, Place, io_error, rows, shown};
 use crate::feature::{Feature, Schema};
+use crate::shown::{listed, quoted};
+
+/// The column of the choice's name.
+pub const CHOICE_COLUMN: &str = "choice";
+/// The column of the time in milliseconds.
+pub const FEEDBACK_COLUMN: &str = "feedback";
 
 const HINT: &str = "is this a log of AutoHeuristic?";
 
@@ -34,7 +41,7 @@ impl Head {
             Some(Feature { kind, ..Feature::numerical(name) })
         });
         let schema = Schema::new(features).map_err(|e| {
-            file.malformed(2, 0, "distinct columns", format!("{:?} twice", e.0), "mend the header")
+            file.malformed(2, 0, "distinct columns", format!("{} twice", quoted(&e.0)), "mend the header")
         })?;
         Ok(Self { metadata, schema, columns })
     }
@@ -77,28 +84,27 @@ impl Name<'_> {
         let text = String::from_utf8_lossy(line);
         let line = text.as_bytes();
         let mut ranges = Vec::new();
-        rows::split(line, &mut ranges)
+        csv::split(line, &mut ranges)
             .map_err(|at| self.malformed(2, at + 1, "a CSV header", "an unclosed quote", "close it"))?;
         let mut columns: Vec<String> = Vec::with_capacity(ranges.len());
         for range in ranges {
-            let column = rows::column(line, range.start);
-            let name = rows::unquote(&text[range]).into_owned();
+            let column = csv::column(line, range.start);
+            let name = csv::unquote(&text[range]).into_owned();
             let known = name == CHOICE_COLUMN || name == FEEDBACK_COLUMN || metadata.kind_of(&name).is_some();
             if !known {
-                let features: Vec<&str> = features().map(String::as_str).collect();
                 return Err(self.malformed(
                     2,
                     column,
                     format!(
                         "a feature of the metadata ({}), {CHOICE_COLUMN} or {FEEDBACK_COLUMN}",
-                        features.join(", ")
+                        listed(features())
                     ),
-                    format!("the column {name:?}"),
+                    format!("the column {}", quoted(&name)),
                     "list it under numerical_features or categorical_features in line 1",
                 ));
             }
             if columns.contains(&name) {
-                let found = format!("{name:?} twice");
+                let found = format!("{} twice", quoted(&name));
                 return Err(self.malformed(2, column, "distinct columns", found, "remove one"));
             }
             columns.push(name);
@@ -108,8 +114,8 @@ impl Name<'_> {
                 return Err(self.malformed(
                     2,
                     0,
-                    format!("a column {name:?}"),
-                    format!("the columns {}", columns.join(", ")),
+                    format!("a column {}", quoted(name)),
+                    format!("the columns {}", listed(&columns)),
                     "add it, or mend the metadata in line 1",
                 ));
             }

@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 
 use crate::device::Device;
 use crate::feature::{DuplicateFeature, Feature, FeatureKind, Schema};
+use crate::shown::reason;
 use crate::timing::TimingPolicy;
 
 /// The metadata of a log: PyTorch's keys with its meanings, ours under one further key.
@@ -107,7 +108,8 @@ pub struct Difference {
 
 impl std::fmt::Display for Difference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} (log: {}, other: {})", self.key, self.log, self.other)
+        let [log, other] = [&self.log, &self.other].map(|value| reason(value));
+        write!(f, "{} (log: {log}, other: {other})", self.key)
     }
 }
 

@@ -1,112 +1,24 @@
-//! The log `train.txt`: one line of JSON metadata, a CSV header, one row a sample.
-//! PyTorch's AutoHeuristic reads what we write, and we read what it writes.
+//! The log `train.txt`: one line of JSON metadata, a CSV header, one row per sample.
+//! PyTorch's AutoHeuristic reads the logs that this module writes, and this module reads PyTorch's.
 //! `docs/log-format.md` is the specification.
+//!
+//! [`read`] turns one or several files into a [`Log`]; [`LogWriter`] appends to one file.
 
-mod file;
+mod csv;
+mod data;
+mod error;
 mod head;
 mod lines;
-mod merger;
+mod merge;
 mod metadata;
 mod reader;
 mod rows;
-mod samples;
 mod writer;
 
-use std::path::{Path, PathBuf};
-
+pub use csv::quote;
+pub use data::{Input, Irregularities, Log, Sample, Source};
+pub use error::{LogError, Place};
+pub use head::{CHOICE_COLUMN, FEEDBACK_COLUMN};
 pub use metadata::{Collection, Difference, Metadata, differences};
-pub use reader::{Dirt, Input, Log, ReadOptions, Sample, Source, read, read_with};
-pub use rows::quote;
+pub use reader::{ReadOptions, read, read_with};
 pub use writer::{LogWriter, RowBatch};
-
-/// The column of the choice's name.
-pub const CHOICE_COLUMN: &str = "choice";
-/// The column of the time in milliseconds.
-pub const FEEDBACK_COLUMN: &str = "feedback";
-
-/// A place in a log, counted from 1.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The file.
-    pub path: PathBuf,
-    /// The line.
-    pub line: u64,
-    /// The column in characters; 0 where the whole line is meant.
-    pub column: u64,
-}
-
-impl std::fmt::Display for Place {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}", self.path.display(), self.line)?;
-        if self.column > 0 {
-            write!(f, ":{}", self.column)?;
-        }
-        Ok(())
-    }
-}
-
-/// A log cannot be read or written.
-#[derive(Debug, thiserror::Error)]
-pub enum LogError {
-    /// The file cannot be opened, read or written.
-    #[error("{}: cannot {action}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// `read`, `write`, `lock`, …
-        action: &'static str,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// Something in it is not what it should be.
-    #[error("{place}: expected {expected}, found {found}; {hint}")]
-    Malformed {
-        /// Where.
-        place: Place,
-        /// What should stand there.
-        expected: String,
-        /// What stands there.
-        found: String,
-        /// What to do.
-        hint: String,
-    },
-    /// Two logs (or a log and what is to be appended) do not belong together.
-    #[error("{}: the metadata differs from {other}: {}; {hint}", path.display(), join(differences))]
-    Metadata {
-        /// The file.
-        path: PathBuf,
-        /// What it was compared with.
-        other: String,
-        /// Each key that differs, with both values.
-        differences: Vec<Difference>,
-        /// What to do.
-        hint: &'static str,
-    },
-    /// It has a header and no rows.
-    #[error("{}: the log has no rows; measure some inputs first (ah-collect)", path.display())]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
-}
-
-fn join(differences: &[Difference]) -> String {
-    differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-}
-
-/// Bytes for an error message: quoted, at most 60 characters.
-fn shown(bytes: &[u8], nothing: &str) -> String {
-    if bytes.is_empty() {
-        return nothing.to_owned();
-    }
-    let text = String::from_utf8_lossy(bytes);
-    let mut shown: String = text.chars().take(60).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
-    }
-    format!("{shown:?}")
-}
-
-fn io_error(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> LogError {
-    move |source| LogError::Io { path: path.to_owned(), action, source }
-}

@@ -2,79 +2,15 @@
 
 use std::fs::File;
 use std::io::{Cursor, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::merger::Merger;
-use super::metadata::Metadata;
-use super::{LogError, file, io_error};
-use crate::choice::ChoiceId;
-use crate::context::{Context, Value};
-use crate::feature::Schema;
-
-/// One or several logs with the same metadata.
-#[derive(Clone, Debug)]
-pub struct Log {
-    /// Of the first file.
-    pub metadata: Metadata,
-    /// The features, in the order of the first file's header.
-    pub schema: Schema,
-    /// All choices by name, sorted: a [`ChoiceId`] is a position here.
-    pub choices: Vec<String>,
-    /// The distinct contexts, in order of first appearance.
-    pub inputs: Vec<Input>,
-    /// All samples, in order.
-    pub samples: Vec<Sample>,
-    /// The files.
-    pub sources: Vec<Source>,
-    /// What was passed over.
-    pub dirt: Dirt,
-}
-
-/// One distinct context.
-#[derive(Clone, Debug)]
-pub struct Input {
-    /// The values by slot of the schema.
-    pub values: Box<[Value]>,
-    /// The features' text as it stands in the log, joined by commas.
-    pub text: Box<str>,
-}
-
-/// One timing.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sample {
-    /// The position of its input.
-    pub input: u32,
-    /// Its choice.
-    pub choice: ChoiceId,
-    /// Milliseconds; infinite where the choice failed.
-    pub feedback: f64,
-}
-
-/// A file that was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
-    /// As it was given.
-    pub path: PathBuf,
-    /// BLAKE3 of its (unpacked) bytes, in hex; empty without the feature `hash`.
-    pub hash: String,
-    /// Its rows.
-    pub rows: u64,
-    /// The inputs that no file before it held.
-    pub new_inputs: u64,
-}
-
-/// What was passed over while reading.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Dirt {
-    /// Lines without text.
-    pub blank_lines: u64,
-    /// Rows passed over because of `skip_bad_rows`; the first few as errors.
-    pub bad_rows: u64,
-    /// Up to five of their errors.
-    pub examples: Vec<String>,
-    /// Files whose last line lacks its end, so that its number may be cut short.
-    pub unterminated: Vec<PathBuf>,
-}
+use super::data::{Log, Source};
+use super::error::{LogError, Place, io_error};
+use super::head::{CHOICE_COLUMN, FEEDBACK_COLUMN, Head};
+use super::lines::Lines;
+use super::merge::Merger;
+use super::metadata::{Metadata, differences};
+use super::rows::{Column, RowReader};
 
 /// How to read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -85,27 +21,7 @@ pub struct ReadOptions {
     pub max_rows: Option<u64>,
 }
 
-impl Log {
-    /// The context of an input.
-    #[must_use]
-    pub fn context(&self, input: usize) -> Context {
-        let names = self.schema.features().iter().map(|f| f.name.as_str());
-        names.zip(self.inputs[input].values.iter().cloned()).collect()
-    }
-
-    /// The id of the choice of this name.
-    #[must_use]
-    pub fn choice_id(&self, name: &str) -> Option<ChoiceId> {
-        let position = self.choices.binary_search_by(|c| c.as_str().cmp(name)).ok()?;
-        u32::try_from(position).ok().map(ChoiceId)
-    }
-
-    /// The name of a choice.
-    #[must_use]
-    pub fn choice_name(&self, id: ChoiceId) -> &str {
-        &self.choices[id.index()]
-    }
-}
+const SKIP_HINT: &str = "mend the row, or pass over such rows with --skip-bad-rows";
 
 /// The first bytes of a gzip file.
 pub(super) const GZIP: &[u8] = &[0x1f, 0x8b];
@@ -131,7 +47,7 @@ pub fn read_with(paths: &[impl AsRef<Path>], options: ReadOptions) -> Result<Log
     for path in paths {
         let path = path.as_ref();
         let reader = open(path).map_err(io_error(path, "read"))?;
-        file::read_into(&mut merged, path, reader, options)?;
+        read_into(&mut merged, path, reader, options)?;
     }
     let Some(merger) = merged else { unreachable!("every file either makes a merger or fails") };
     if merger.samples.is_empty() {
@@ -158,4 +74,82 @@ pub(super) fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
     return Ok(Box::new(flate2::read::MultiGzDecoder::new(bytes)));
     #[cfg(not(feature = "gzip"))]
     Err(Error::new(ErrorKind::Unsupported, "it is packed with gzip; unpack it first"))
+}
+
+/// Reads the log that `reader` gives; `path` is its name in errors.
+fn read_into(
+    merged: &mut Option<Merger>,
+    path: &Path,
+    reader: impl Read,
+    options: ReadOptions,
+) -> Result<(), LogError> {
+    let mut lines = Lines::new(reader);
+    let Head { metadata, schema, columns } = Head::read(path, &mut lines)?;
+    let merger = match merged {
+        Some(merger) => {
+            agree(path, merger, &metadata)?;
+            merger
+        }
+        None => merged.insert(Merger::new(metadata, schema)),
+    };
+    let columns = columns.iter().map(|name| match name.as_str() {
+        CHOICE_COLUMN => Column::Choice,
+        FEEDBACK_COLUMN => Column::Feedback,
+        name => {
+            // The metadata agree, so the first file has each feature too.
+            let slot = merger.schema.slot(name).unwrap_or_default();
+            Column::Feature { slot, kind: merger.schema.features()[slot].kind }
+        }
+    });
+    let mut state = RowReader::new(columns.collect());
+    let inputs_before = merger.inputs.len();
+    let mut rows = 0;
+    while let Some((line, text)) = lines.next().map_err(io_error(path, "read"))? {
+        if text.iter().all(u8::is_ascii_whitespace) {
+            merger.irregularities.blank_lines += 1;
+            continue;
+        }
+        if options.max_rows.is_some_and(|max| rows >= max) {
+            break;
+        }
+        let Err(fault) = state.row(text, merger) else {
+            rows += 1;
+            continue;
+        };
+        let error = LogError::Malformed {
+            place: Place { path: path.to_owned(), line, column: fault.column as u64 },
+            expected: fault.expected,
+            found: fault.found,
+            hint: SKIP_HINT.to_owned(),
+        };
+        if !options.skip_bad_rows {
+            return Err(error);
+        }
+        merger.irregularities.bad_rows += 1;
+        if merger.irregularities.examples.len() < 5 {
+            merger.irregularities.examples.push(error.to_string());
+        }
+    }
+    let end = lines.finish().map_err(io_error(path, "read"))?;
+    if !end.terminated {
+        merger.irregularities.unterminated.push(path.to_owned());
+    }
+    let new_inputs = (merger.inputs.len() - inputs_before) as u64;
+    merger.sources.push(Source { path: path.to_owned(), hash: end.hash, rows, new_inputs });
+    Ok(())
+}
+
+fn agree(path: &Path, merger: &Merger, metadata: &Metadata) -> Result<(), LogError> {
+    let mut found = differences(&merger.metadata, metadata);
+    // Parts of one seeded sequence, or several seeds, may be merged.
+    found.retain(|d| d.key != "autoheuristic_rs.seed" && d.key != "choices");
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(LogError::Metadata {
+        path: path.to_owned(),
+        other: merger.sources.first().map_or_else(String::new, |s| s.path.display().to_string()),
+        differences: found,
+        hint: "logs of different devices or features cannot be merged; learn from each alone",
+    })
 }

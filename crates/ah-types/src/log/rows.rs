@@ -1,73 +1,187 @@
-//! One line of CSV (RFC 4180, a record a line) as byte ranges, without copying.
+//! The rows of one file: each becomes an input, a choice and a feedback.
 //!
-//! The common line has no quotes; `memchr` finds its commas at several GB/s.
+//! Mostly the text of a row's input and that of its choice are known to the byte. Such rows are not
+//! split into fields; everything else is read in full, and only that way has errors to report.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Splits `line` into fields; ranges include the quotes of a quoted field.
-///
-/// # Errors
-/// The byte at which a quoted field is not closed or goes on after its quote.
-pub(super) fn split(line: &[u8], fields: &mut Vec<Range<usize>>) -> Result<(), usize> {
-    fields.clear();
-    if memchr::memchr(b'"', line).is_none() {
-        let mut start = 0;
-        for comma in memchr::memchr_iter(b',', line) {
-            fields.push(start..comma);
-            start = comma + 1;
-        }
-        fields.push(start..line.len());
-        return Ok(());
+use super::csv;
+use super::data::{Input, Sample};
+use super::error::shown;
+use super::merge::Merger;
+use crate::choice::ChoiceId;
+use crate::context::Value;
+use crate::feature::FeatureKind;
+
+/// What a column holds.
+pub(super) enum Column {
+    Feature { slot: usize, kind: FeatureKind },
+    Choice,
+    Feedback,
+}
+
+/// Why a row cannot be read.
+pub(super) struct RowError {
+    /// In characters from 1; 0 where the whole row is meant.
+    pub(super) column: usize,
+    pub(super) expected: String,
+    pub(super) found: String,
+}
+
+pub(super) struct RowReader {
+    columns: Vec<Column>,
+    /// Whether choice and feedback come last, in this order: a row is prefix, choice, feedback.
+    prefixed: bool,
+    /// Whether the features stand in the first file's order.
+    ordered: bool,
+    /// The prefix of the row before with its comma, and its input; empty before the first.
+    prefix: Vec<u8>,
+    input: u32,
+    fields: Vec<Range<usize>>,
+}
+
+impl RowReader {
+    pub(super) fn new(columns: Vec<Column>) -> Self {
+        let slots = columns.iter().filter_map(|c| match c {
+            Column::Feature { slot, .. } => Some(*slot),
+            _ => None,
+        });
+        let ordered = slots.is_sorted();
+        let prefixed = matches!(columns[..], [_, .., Column::Choice, Column::Feedback]);
+        Self { columns, prefixed, ordered, prefix: Vec::new(), input: 0, fields: Vec::new() }
     }
-    let mut at = 0;
-    loop {
-        let start = at;
-        if line.get(at) == Some(&b'"') {
-            at += 1;
-            loop {
-                match memchr::memchr(b'"', &line[at..]) {
-                    None => return Err(start),
-                    Some(i) if line.get(at + i + 1) == Some(&b'"') => at += i + 2,
-                    Some(i) => {
-                        at += i + 1;
-                        break;
-                    }
+
+    pub(super) fn row(&mut self, text: &[u8], merger: &mut Merger) -> Result<(), RowError> {
+        let sample = match self.known(text, merger) {
+            Some(sample) => sample,
+            None => self.in_full(text, merger)?,
+        };
+        merger.samples.push(sample);
+        Ok(())
+    }
+
+    /// A row of an input and a choice seen before, without quotes, and a time as we write it.
+    fn known(&mut self, text: &[u8], merger: &Merger) -> Option<Sample> {
+        let rest = match text.strip_prefix(self.prefix.as_slice()) {
+            Some(rest) if !self.prefix.is_empty() => rest,
+            _ => self.known_input(text, merger)?,
+        };
+        let comma = memchr::memchr(b',', rest)?;
+        let (choice, feedback) = (&rest[..comma], &rest[comma + 1..]);
+        if choice.first() == Some(&b'"') {
+            return None;
+        }
+        let feedback = std::str::from_utf8(feedback).ok()?.parse().ok().filter(|ms| *ms > 0.0)?;
+        Some(Sample { input: self.input, choice: ChoiceId(*merger.choice_ids.get(choice)?), feedback })
+    }
+
+    /// Makes the input in `text` that of the row before, if it is known; the rest behind its comma.
+    fn known_input<'t>(&mut self, text: &'t [u8], merger: &Merger) -> Option<&'t [u8]> {
+        if !(self.prefixed && self.ordered) || memchr::memchr(b'"', text).is_some() {
+            return None;
+        }
+        let second = memchr::memrchr(b',', text)?;
+        let first = memchr::memrchr(b',', &text[..second])?;
+        self.input = *merger.input_ids.get(std::str::from_utf8(&text[..first]).ok()?)?;
+        self.prefix.clear();
+        self.prefix.extend_from_slice(&text[..=first]);
+        Some(&text[first + 1..])
+    }
+
+    fn in_full(&mut self, bytes: &[u8], merger: &mut Merger) -> Result<Sample, RowError> {
+        let fault = |at: usize, found: &[u8], expected: &str| RowError {
+            column: csv::column(bytes, at),
+            expected: expected.to_owned(),
+            found: shown(found, "nothing"),
+        };
+        let text = std::str::from_utf8(bytes)
+            .map_err(|e| fault(e.valid_up_to(), &bytes[e.valid_up_to()..], "text in UTF-8"))?;
+        csv::split(bytes, &mut self.fields).map_err(|at| fault(at, &bytes[at..], "a closed quote"))?;
+        if self.fields.len() != self.columns.len() {
+            return Err(RowError {
+                column: 0,
+                expected: format!("{} fields", self.columns.len()),
+                found: self.fields.len().to_string(),
+            });
+        }
+        let mut values = vec![Value::Number(f64::NAN); merger.schema.len()];
+        let (mut choice, mut choice_at, mut feedback) = (Cow::Borrowed(""), 0, 0.0);
+        for (column, range) in self.columns.iter().zip(&self.fields) {
+            let field = csv::unquote(&text[range.clone()]);
+            let fault = |expected: &str| fault(range.start, field.as_bytes(), expected);
+            match *column {
+                Column::Feature { slot, kind } => {
+                    values[slot] = match kind {
+                        FeatureKind::Categorical => merger.category(&field),
+                        FeatureKind::Numerical => {
+                            let name =
+                                || fault(&format!("a number for {}", merger.schema.features()[slot].name));
+                            Value::Number(number(&field).filter(|x| !x.is_nan()).ok_or_else(name)?)
+                        }
+                    };
+                }
+                Column::Choice if field.is_empty() => return Err(fault("a choice's name")),
+                Column::Choice => (choice, choice_at) = (field, range.start),
+                Column::Feedback => {
+                    let expected = "a time in milliseconds above 0, or inf";
+                    feedback = number(&field).filter(|ms| *ms > 0.0).ok_or_else(|| fault(expected))?;
                 }
             }
-            if at < line.len() && line[at] != b',' {
-                return Err(at);
+        }
+        // Only now, so that a bad row leaves neither an input nor a choice behind.
+        let input = input_id(self.input_text(text, merger.schema.len()), values, merger);
+        if self.prefixed {
+            self.prefix.clear();
+            self.prefix.extend_from_slice(&bytes[..choice_at]);
+            self.input = input;
+        }
+        Ok(Sample { input, choice: ChoiceId(choice_id(&choice, merger)), feedback })
+    }
+
+    /// The features of a row that was split, in the order of the first file's header, so that files
+    /// with other orders agree.
+    fn input_text<'t>(&self, text: &'t str, features: usize) -> Cow<'t, str> {
+        if self.prefixed && self.ordered {
+            return Cow::Borrowed(&text[..self.fields[features - 1].end]);
+        }
+        let mut raw = vec![""; features];
+        for (column, range) in self.columns.iter().zip(&self.fields) {
+            if let Column::Feature { slot, .. } = *column {
+                raw[slot] = &text[range.clone()];
             }
-        } else {
-            at += memchr::memchr(b',', &line[at..]).unwrap_or(line.len() - at);
         }
-        fields.push(start..at);
-        if at == line.len() {
-            return Ok(());
-        }
-        at += 1;
+        Cow::Owned(raw.join(","))
     }
 }
 
-/// The text of a field without its quotes.
-pub(super) fn unquote(field: &str) -> Cow<'_, str> {
-    match field.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        Some(inner) => Cow::Owned(inner.replace("\"\"", "\"")),
-        None => Cow::Borrowed(field),
-    }
+/// A number as it stands in a log; features are mostly small whole numbers.
+fn number(text: &str) -> Option<f64> {
+    text.parse::<u32>().map(f64::from).or_else(|_| text.trim().parse()).ok()
 }
 
-/// The field as it stands in a row: quoted where it must be.
-#[must_use]
-pub fn quote(text: &str) -> Cow<'_, str> {
-    if text.contains(['"', ',', '\n', '\r']) {
-        Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
-    } else {
-        Cow::Borrowed(text)
+fn input_id(text: Cow<'_, str>, values: Vec<Value>, merger: &mut Merger) -> u32 {
+    if let Some(id) = merger.input_ids.get(&*text) {
+        return *id;
     }
+    let id = count(merger.inputs.len());
+    let text = text.into_owned().into_boxed_str();
+    merger.input_ids.insert(text.clone(), id);
+    merger.inputs.push(Input { values: values.into(), text });
+    id
 }
 
-/// The column of a byte of a line, in characters from 1.
-pub(super) fn column(line: &[u8], byte: usize) -> usize {
-    String::from_utf8_lossy(&line[..byte]).chars().count() + 1
+fn choice_id(name: &str, merger: &mut Merger) -> u32 {
+    if let Some(id) = merger.choice_ids.get(name.as_bytes()) {
+        return *id;
+    }
+    let id = count(merger.choices.len());
+    merger.choice_ids.insert(name.as_bytes().into(), id);
+    merger.choices.push(name.to_owned());
+    id
+}
+
+/// Ids are u32: a log of 2^32 inputs would not fit into memory.
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
 }

@@ -10,14 +10,15 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::head::Head;
+use super::csv;
+use super::error::{LogError, Place, io_error};
+use super::head::{CHOICE_COLUMN, FEEDBACK_COLUMN, Head};
 use super::lines::Lines;
 use super::metadata::{Metadata, differences};
-use super::reader::GZIP;
-use super::{CHOICE_COLUMN, FEEDBACK_COLUMN, LogError, Place, io_error, rows};
+use super::reader::{GZIP, read};
 use crate::context::{Context, Value};
 use crate::feature::Schema;
-use crate::number;
+use crate::shown::quoted;
 
 /// What the first two lines take at most: some thousand choices by name.
 const MAX_HEAD: u64 = 16 << 20;
@@ -77,7 +78,7 @@ impl LogWriter {
     /// # Errors
     /// Reads the whole log, so a row that cannot be read is an error here.
     pub fn inputs(&mut self) -> Result<Vec<String>, LogError> {
-        match self.locked(|writer| super::read(&[&writer.path])) {
+        match self.locked(|writer| read(&[&writer.path])) {
             Ok(log) => Ok(log.inputs.into_iter().map(|i| i.text.into_string()).collect()),
             Err(LogError::Empty { .. }) => Ok(Vec::new()),
             Err(e) => Err(e),
@@ -109,7 +110,7 @@ impl LogWriter {
             return Err(LogError::Malformed {
                 place: Place { path: self.path.clone(), line: 0, column: 0 },
                 expected: "names and values of one line".to_owned(),
-                found: format!("{broken:?}"),
+                found: quoted(broken),
                 hint: "rename it".to_owned(),
             });
         }
@@ -200,7 +201,7 @@ impl LogWriter {
 
     fn head(&self, metadata: &Metadata) -> String {
         let json = serde_json::to_string(metadata).unwrap_or_default();
-        let mut names: Vec<_> = self.schema.features().iter().map(|f| rows::quote(&f.name)).collect();
+        let mut names: Vec<_> = self.schema.features().iter().map(|f| csv::quote(&f.name)).collect();
         names.extend([CHOICE_COLUMN.into(), FEEDBACK_COLUMN.into()]);
         format!("{json}\n{}\n", names.join(","))
     }
@@ -235,7 +236,7 @@ impl RowBatch {
         features: impl IntoIterator<Item = &'a str>,
         samples: impl IntoIterator<Item = (&'a str, f64)>,
     ) {
-        let fields: Vec<_> = features.into_iter().map(rows::quote).collect();
+        let fields: Vec<_> = features.into_iter().map(csv::quote).collect();
         self.add_prefixed(&fields.join(","), samples);
     }
 
@@ -244,7 +245,7 @@ impl RowBatch {
             if let Some(broken) = [prefix, choice].into_iter().find(|s| s.contains(['\n', '\r'])) {
                 self.broken.get_or_insert_with(|| broken.to_owned());
             }
-            let _ = writeln!(self.text, "{prefix},{},{}", rows::quote(choice), number::format(feedback));
+            let _ = writeln!(self.text, "{prefix},{},{}", csv::quote(choice), feedback);
         }
     }
 
@@ -268,7 +269,7 @@ impl RowBatch {
 pub(crate) fn row_prefix(context: &Context, schema: &Schema) -> String {
     let fields = schema.features().iter().map(|f| {
         let text = context.get(&f.name).map(Value::to_string).unwrap_or_default();
-        rows::quote(&text).into_owned()
+        csv::quote(&text).into_owned()
     });
     fields.collect::<Vec<_>>().join(",")
 }

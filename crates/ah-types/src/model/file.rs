@@ -1,22 +1,28 @@
-//! `model.json`: what stands in the file, with names where memory has ids.
+//! `model.json`: reading and writing. The file has names where memory has ids.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::{Model, OutsidePolicy, Precondition, Promise, Provenance};
+use super::data::{Model, OutsidePolicy, Precondition, Promise, Provenance};
+use super::error::{InvalidModel, ModelError, ModelPlace};
+use crate::artefact;
 use crate::choice::ChoiceId;
 use crate::derived::{Derived, Features};
 use crate::device::Device;
 use crate::expr;
 use crate::feature::{Feature, Schema};
-use crate::number::null_is_infinite;
-use crate::tree::{Leaf, LeafUnsure, Node, Place, Ranked, Test, Tree};
+use crate::null_is_infinite;
+use crate::shown::{quoted, reason};
+use crate::tree::{Leaf, Node, Place, Ranked, Test, Tree};
+use crate::unsure::LeafUnsure;
 
 /// The value of the key `format`.
-pub const FORMAT: &str = "autoheuristic-model";
+const FORMAT: &str = "autoheuristic-model";
 /// The version that this crate reads and writes.
-pub const VERSION: u32 = 2;
+const VERSION: u32 = 2;
 
 /// What is read first, so that a newer file is refused by its version and not by an unknown key.
 #[derive(Deserialize)]
@@ -57,34 +63,34 @@ struct TreeFile {
     nodes: Vec<NodeFile>,
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(untagged, deny_unknown_fields)]
-enum NodeFile {
-    Numerical {
-        feature: String,
-        threshold: f64,
-        left: u32,
-        right: u32,
-    },
-    Categorical {
-        feature: String,
-        category: String,
-        left: u32,
-        right: u32,
-    },
-    Leaf {
-        samples: u64,
-        unsure: Option<UnsureFile>,
-        #[serde(default)]
-        ranges: Vec<Option<(f64, f64)>>,
-        ranking: Vec<RankedFile>,
-        /// (choice, score, allowed), best first.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        outside: Vec<(String, f64, bool)>,
-    },
+/// A node: a split has `feature`, `threshold` or `category`, `left` and `right`; a leaf has the other keys.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NodeFile {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    feature: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    threshold: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    category: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    right: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    samples: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unsure: Option<UnsureFile>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranges: Option<Vec<Option<(f64, f64)>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranking: Option<Vec<RankedFile>>,
+    /// (choice, score, allowed), best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    outside: Vec<(String, f64, bool)>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum UnsureFile {
     LowConfidence,
@@ -108,45 +114,106 @@ struct RankedFile {
     allowed: bool,
 }
 
-pub(super) fn print(model: &Model) -> String {
+impl Model {
+    /// Reads and checks a `model.json`.
+    ///
+    /// # Errors
+    /// [`ModelError`] names the file and what is wrong with it.
+    pub fn read(path: &Path) -> Result<Self, ModelError> {
+        let text = std::fs::read_to_string(path).map_err(|source| ModelError::Io {
+            path: path.to_owned(),
+            action: "read",
+            source,
+        })?;
+        Self::parse(&text).map_err(|source| ModelError::Invalid { path: path.to_owned(), source })
+    }
+
+    /// Reads and checks the text of a `model.json`.
+    ///
+    /// # Errors
+    /// [`InvalidModel`] names the place and what is wrong there.
+    pub fn parse(text: &str) -> Result<Self, InvalidModel> {
+        let header: Header = from_json(text)?;
+        if header.format != FORMAT {
+            let found = quoted(&header.format);
+            return Err(ModelPlace::Model.error(format!("expected the format {FORMAT:?}, found {found}")));
+        }
+        if header.version != VERSION {
+            return Err(ModelPlace::Model.error(format!(
+                "expected version {VERSION}, found {}; use the tools that wrote it, or learn it again",
+                header.version
+            )));
+        }
+        let model = resolve(from_json(text)?)?;
+        model.validate()?;
+        Ok(model)
+    }
+
+    /// Returns the text of the model's `model.json`; the same model gives the same bytes.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        print(self)
+    }
+
+    /// Writes `model.json`: readers see the old file or the new one, never a part.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the model is not valid or cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), ModelError> {
+        self.validate().map_err(|source| ModelError::Invalid { path: path.to_owned(), source })?;
+        artefact::write_atomic(path, self.to_json().as_bytes()).map_err(|source| ModelError::Io {
+            path: path.to_owned(),
+            action: "write",
+            source,
+        })
+    }
+}
+
+fn from_json<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, InvalidModel> {
+    serde_json::from_str(text).map_err(|e| {
+        let text = e.to_string();
+        // The place has its own fields.
+        let end = text.rfind(" at line ").unwrap_or(text.len());
+        let not_json = if e.is_data() { "" } else { "not JSON: " };
+        let place = ModelPlace::Text { line: e.line(), column: e.column() };
+        place.error(format!("{not_json}{}", reason(&text[..end])))
+    })
+}
+
+fn print(model: &Model) -> String {
     let slot_name = |slot: usize| model.features.all().features()[slot].name.clone();
     let choice = |id: ChoiceId| model.choice_name(id).to_owned();
+    let ranked = |r: &Ranked| RankedFile {
+        choice: choice(r.choice),
+        score: r.score,
+        probability: r.probability,
+        measured: r.measured,
+        usual: r.usual,
+        slowdown: r.slowdown,
+        worst: r.worst,
+        worst_over_fallback: r.worst_over_fallback,
+        allowed: r.allowed,
+    };
     let node = |node: &Node| match node {
-        Node::Split { test: Test::Numerical { slot, threshold }, left, right } => NodeFile::Numerical {
-            feature: slot_name(*slot),
-            threshold: *threshold,
-            left: *left,
-            right: *right,
-        },
-        Node::Split { test: Test::Categorical { slot, category }, left, right } => NodeFile::Categorical {
-            feature: slot_name(*slot),
-            category: category.clone(),
-            left: *left,
-            right: *right,
-        },
-        Node::Leaf(leaf) => NodeFile::Leaf {
-            samples: leaf.samples,
-            unsure: leaf.unsure.map(|u| match u {
+        Node::Split { test, left, right } => {
+            let (threshold, category) = match test {
+                Test::Numerical { threshold, .. } => (Some(*threshold), None),
+                Test::Categorical { category, .. } => (None, Some(category.clone())),
+            };
+            let feature = Some(slot_name(test.slot()));
+            let (left, right) = (Some(*left), Some(*right));
+            NodeFile { feature, threshold, category, left, right, ..NodeFile::default() }
+        }
+        Node::Leaf(leaf) => NodeFile {
+            samples: Some(leaf.samples),
+            unsure: leaf.unsure.map(|reason| match reason {
                 LeafUnsure::LowConfidence => UnsureFile::LowConfidence,
                 LeafUnsure::Unsafe => UnsureFile::Unsafe,
             }),
-            ranges: leaf.ranges.clone(),
+            ranges: Some(leaf.ranges.clone()),
+            ranking: Some(leaf.ranking.iter().map(ranked).collect()),
             outside: leaf.outside.iter().map(|p| (choice(p.choice), p.score, p.allowed)).collect(),
-            ranking: leaf
-                .ranking
-                .iter()
-                .map(|r| RankedFile {
-                    choice: choice(r.choice),
-                    score: r.score,
-                    probability: r.probability,
-                    measured: r.measured,
-                    usual: r.usual,
-                    slowdown: r.slowdown,
-                    worst: r.worst,
-                    worst_over_fallback: r.worst_over_fallback,
-                    allowed: r.allowed,
-                })
-                .collect(),
+            ..NodeFile::default()
         },
     };
     let categories = model.categories.iter().enumerate().filter(|(_, c)| !c.is_empty());
@@ -189,115 +256,127 @@ fn layout(file: &ModelFile) -> String {
 }
 
 fn tree_layout(tree: &serde_json::Value) -> String {
-    let nodes = tree["nodes"].as_array().into_iter().flatten().map(|node| match node["ranking"].as_array() {
-        None => format!("      {node}"),
-        Some(ranking) if ranking.is_empty() => format!("      {node}"),
-        Some(ranking) => {
-            let lines = ranking.iter().map(|r| format!("        {r}")).collect::<Vec<_>>().join(",\n");
-            let outside = node.get("outside").map(|o| format!(",\"outside\":{o}")).unwrap_or_default();
-            format!(
-                "      {{\"samples\":{},\"unsure\":{},\"ranges\":{},\"ranking\":[\n{lines}\n      ]{outside}}}",
-                node["samples"], node["unsure"], node["ranges"]
-            )
-        }
+    let nodes = tree["nodes"].as_array().into_iter().flatten().map(|node| {
+        let Some(ranking) = node["ranking"].as_array() else { return format!("      {node}") };
+        let lines = ranking.iter().map(|r| format!("        {r}")).collect::<Vec<_>>().join(",\n");
+        let ranking = if lines.is_empty() { String::new() } else { format!("\n{lines}\n      ") };
+        let outside = node.get("outside").map(|o| format!(",\"outside\":{o}")).unwrap_or_default();
+        format!(
+            "      {{\"samples\":{},\"unsure\":{},\"ranges\":{},\"ranking\":[{ranking}]{outside}}}",
+            node["samples"], node["unsure"], node["ranges"]
+        )
     });
     format!("    {{\"nodes\": [\n{}\n    ]}}", nodes.collect::<Vec<_>>().join(",\n"))
 }
 
-pub(super) fn parse(text: &str) -> Result<Model, String> {
-    let header: Header = serde_json::from_str(text).map_err(|e| e.to_string())?;
-    if header.format != FORMAT {
-        return Err(format!("expected the format {FORMAT:?}, found {:?}", header.format));
-    }
-    if header.version != VERSION {
-        return Err(format!(
-            "expected version {VERSION}, found {}; use the tools that wrote it, or learn it again",
-            header.version
-        ));
-    }
-    let file: ModelFile = serde_json::from_str(text).map_err(|e| e.to_string())?;
-    let model = resolve(file)?;
-    model.validate()?;
-    Ok(model)
+/// The names of a file and what they stand for.
+struct Names<'a> {
+    features: &'a Features,
+    choices: FxHashMap<&'a str, ChoiceId>,
 }
 
-fn resolve(file: ModelFile) -> Result<Model, String> {
-    let base = Schema::new(file.features).map_err(|e| e.to_string())?;
-    let features = Features::new(base, &file.derived).map_err(|e| e.to_string())?;
-    let slot = |name: &str| features.all().slot(name).ok_or_else(|| format!("unknown feature {name:?}"));
-    let mut choice_ids = rustc_hash::FxHashMap::default();
-    for (id, name) in (0_u32..).zip(&file.choices) {
-        choice_ids.insert(name.as_str(), ChoiceId(id));
+impl Names<'_> {
+    fn slot(&self, feature: &str) -> Result<usize, String> {
+        self.features.all().slot(feature).ok_or_else(|| format!("unknown feature {}", quoted(feature)))
     }
-    let choice = |name: &str| choice_ids.get(name).copied().ok_or_else(|| format!("unknown choice {name:?}"));
+
+    fn choice(&self, name: &str) -> Result<ChoiceId, String> {
+        self.choices.get(name).copied().ok_or_else(|| format!("unknown choice {}", quoted(name)))
+    }
+
+    fn node(&self, node: NodeFile) -> Result<Node, String> {
+        const SPLIT: &str = "expected feature, left, right and either threshold or category (a split), \
+                             or samples, unsure, ranges and ranking (a leaf)";
+        let NodeFile { feature, threshold, category, left, right, samples, unsure, ranges, ranking, outside } =
+            node;
+        match (feature, left, right, samples, ranking) {
+            (Some(feature), Some(left), Some(right), None, None)
+                if unsure.is_none() && ranges.is_none() && outside.is_empty() =>
+            {
+                let slot = self.slot(&feature)?;
+                let test = match (threshold, category) {
+                    (Some(threshold), None) => Test::Numerical { slot, threshold },
+                    (None, Some(category)) => Test::Categorical { slot, category },
+                    _ => return Err(SPLIT.to_owned()),
+                };
+                Ok(Node::Split { test, left, right })
+            }
+            (None, None, None, Some(samples), Some(ranking)) if threshold.is_none() && category.is_none() => {
+                Ok(Node::Leaf(Leaf {
+                    samples,
+                    ranges: ranges.unwrap_or_default(),
+                    unsure: unsure.map(|reason| match reason {
+                        UnsureFile::LowConfidence => LeafUnsure::LowConfidence,
+                        UnsureFile::Unsafe => LeafUnsure::Unsafe,
+                    }),
+                    ranking: ranking.into_iter().map(|r| self.ranked(&r)).collect::<Result<_, _>>()?,
+                    outside: outside
+                        .into_iter()
+                        .map(|(name, score, allowed)| {
+                            Ok(Place { choice: self.choice(&name)?, score: score + 0.0, allowed })
+                        })
+                        .collect::<Result<_, String>>()?,
+                }))
+            }
+            _ => Err(SPLIT.to_owned()),
+        }
+    }
+
+    fn ranked(&self, r: &RankedFile) -> Result<Ranked, String> {
+        Ok(Ranked {
+            choice: self.choice(&r.choice)?,
+            // No -0.0, so that sums of scores compare alike in every language.
+            score: r.score + 0.0,
+            probability: r.probability,
+            measured: r.measured,
+            usual: r.usual,
+            slowdown: r.slowdown,
+            worst: r.worst,
+            worst_over_fallback: r.worst_over_fallback,
+            allowed: r.allowed,
+        })
+    }
+}
+
+fn resolve(file: ModelFile) -> Result<Model, InvalidModel> {
+    let invalid = |problem: String| ModelPlace::Model.error(problem);
+    let base = Schema::new(file.features).map_err(|e| invalid(e.to_string()))?;
+    let features = Features::new(base, &file.derived).map_err(|e| invalid(e.to_string()))?;
+    let choices = (0_u32..).zip(&file.choices).map(|(id, name)| (name.as_str(), ChoiceId(id))).collect();
+    let names = Names { features: &features, choices };
     let mut categories = vec![Vec::new(); features.all().len()];
-    for (name, values) in &file.categories {
-        categories[slot(name)?] = serde_json::from_value(values.clone())
-            .map_err(|e| format!("categories of {name:?}: expected a list of names: {e}"))?;
+    for (name, values) in file.categories {
+        categories[names.slot(&name).map_err(invalid)?] = serde_json::from_value(values).map_err(|e| {
+            let reason = reason(&e.to_string());
+            invalid(format!("categories of {}: expected a list of names: {reason}", quoted(&name)))
+        })?;
     }
-    let condition = |what: &str, expression: String| -> Result<Precondition, String> {
-        let parsed = expr::parse(&expression).map_err(|e| e.to_string())?;
-        let typed = parsed.resolve_bool(features.base()).map_err(|e| format!("{what}: {e}"))?;
+    let condition = |what: &str, expression: String| {
+        let parsed = expr::parse(&expression).map_err(|e| invalid(format!("{what}: {e}")))?;
+        let typed = parsed.resolve_bool(features.base()).map_err(|e| invalid(format!("{what}: {e}")))?;
         Ok(Precondition { expression, typed })
     };
-    let precondition = file.precondition.map(|text| condition("precondition", text)).transpose()?;
-    let eligible = file
-        .eligible
-        .into_iter()
-        .map(|(name, text)| Ok((choice(&name)?, condition(&format!("eligible {name:?}"), text)?)))
-        .collect::<Result<_, String>>()?;
-    let node = |node: NodeFile| -> Result<Node, String> {
-        Ok(match node {
-            NodeFile::Numerical { feature, threshold, left, right } => {
-                Node::Split { test: Test::Numerical { slot: slot(&feature)?, threshold }, left, right }
-            }
-            NodeFile::Categorical { feature, category, left, right } => {
-                Node::Split { test: Test::Categorical { slot: slot(&feature)?, category }, left, right }
-            }
-            NodeFile::Leaf { samples, unsure, ranges, ranking, outside } => Node::Leaf(Leaf {
-                samples,
-                ranges,
-                outside: outside
-                    .into_iter()
-                    .map(|(name, score, allowed)| {
-                        Ok(Place { choice: choice(&name)?, score: score + 0.0, allowed })
-                    })
-                    .collect::<Result<_, String>>()?,
-                unsure: unsure.map(|u| match u {
-                    UnsureFile::LowConfidence => LeafUnsure::LowConfidence,
-                    UnsureFile::Unsafe => LeafUnsure::Unsafe,
-                }),
-                ranking: ranking
-                    .into_iter()
-                    .map(|r| {
-                        Ok(Ranked {
-                            choice: choice(&r.choice)?,
-                            // No -0.0, so that sums of scores compare alike in every language.
-                            score: r.score + 0.0,
-                            probability: r.probability,
-                            measured: r.measured,
-                            usual: r.usual,
-                            slowdown: r.slowdown,
-                            worst: r.worst,
-                            worst_over_fallback: r.worst_over_fallback,
-                            allowed: r.allowed,
-                        })
-                    })
-                    .collect::<Result<_, String>>()?,
-            }),
-        })
-    };
-    let trees = file
-        .trees
-        .into_iter()
-        .map(|t| Ok(Tree { nodes: t.nodes.into_iter().map(node).collect::<Result<_, String>>()? }))
-        .collect::<Result<_, String>>()?;
+    let precondition = file.precondition.map(|text| condition("precondition", text));
+    let eligible = file.eligible.into_iter().map(|(name, text)| {
+        let what = format!("eligible {}", quoted(&name));
+        Ok((names.choice(&name).map_err(invalid)?, condition(&what, text)?))
+    });
+    let eligible = eligible.collect::<Result<_, InvalidModel>>()?;
+    let fallback =
+        file.fallback.map(|name| names.choice(&name).map_err(|e| invalid(format!("fallback: {e}"))));
+    let mut trees = Vec::with_capacity(file.trees.len());
+    for (tree, t) in file.trees.into_iter().enumerate() {
+        let nodes = t.nodes.into_iter().enumerate();
+        let nodes = nodes
+            .map(|(node, n)| names.node(n).map_err(|problem| ModelPlace::Node { tree, node }.error(problem)));
+        trees.push(Tree { nodes: nodes.collect::<Result<_, _>>()? });
+    }
     Ok(Model {
         heuristic: file.heuristic,
         optimization: file.optimization,
-        fallback: file.fallback.as_deref().map(choice).transpose()?,
+        fallback: fallback.transpose()?,
+        precondition: precondition.transpose()?,
         categories,
-        precondition,
         eligible,
         outside: file.outside,
         device: file.device,

@@ -1,6 +1,6 @@
 //! Choices and, where their names list fields, these.
 
-use ah_types::fields::{FieldValue, fields};
+use ah_types::{FieldValue, fields};
 use serde::Serialize;
 
 use super::viewer::{NameView, Viewer};

@@ -71,7 +71,7 @@ impl<L: Language> Viewer<'_, L> {
             target: number(promise.target),
             confidence: number(promise.confidence),
             limit: number(promise.limit),
-            mode: self.name(&promise.mode),
+            mode: self.name(promise.mode.name()),
             inputs: promise.inputs,
             groups: promise.groups,
             violations: promise.violations,
@@ -81,7 +81,7 @@ impl<L: Language> Viewer<'_, L> {
 
     pub(super) fn provenance(&self) -> ProvenanceView {
         let provenance = &self.lowered.model.provenance;
-        let log = |log: &ah_types::model::LogRecord| LogView {
+        let log = |log: &ah_types::LogRecord| LogView {
             file: self.name(&log.file),
             blake3: self.name(&log.blake3),
             rows: log.rows,

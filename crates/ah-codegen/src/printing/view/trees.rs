@@ -1,7 +1,6 @@
 //! Leaves, and trees as branches or as a table.
 
-use ah_types::tree::LeafUnsure;
-use ah_types::{Leaf, Ranked, Test};
+use ah_types::{Leaf, LeafUnsure, Ranked, Test};
 use serde::Serialize;
 
 use super::viewer::Viewer;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ah_measure::sampling::{self, Rng};
-use ah_types::{Optimization, Value, feature::FeatureKind};
+use ah_types::{FeatureKind, Optimization, Value};
 use serde::Deserialize;
 
 use super::template::{CommandTemplate, CommandText, Piece, fill, pieces};

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use ah_measure::sampling::Rng;
 use ah_measure::{Bench, Burst, Failure, Runner, Subject, this_cpu};
-use ah_types::timing::TimingPolicy;
-use ah_types::{ChoiceId, Context, Optimization, OptimizationError, Value};
+use ah_types::{ChoiceId, Context, Optimization, OptimizationError, TimingPolicy, Value};
 use tempfile::TempDir;
 
 use super::format::{Clock, CommandChoice, Commands, CommandsFile};

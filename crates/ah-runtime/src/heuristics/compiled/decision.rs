@@ -2,11 +2,9 @@
 
 use std::fmt;
 
-use ah_types::Scalar;
-use ah_types::tree::goes_left;
+use ah_types::{Scalar, Unsure, goes_left};
 
 use super::categories::Categories;
-use crate::heuristics::heuristic::Unsure;
 
 /// Features remembered during a decision; any beyond these are computed at each use. Our learned models use
 /// 5 to 30.

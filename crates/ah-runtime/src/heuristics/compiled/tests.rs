@@ -1,17 +1,15 @@
 //! A compiled expression computes what `ah_types::expr` defines, for any expression and values.
 
 use ah_types::expr::{BinaryOp, Comparison, Expr, Function, UnaryOp};
-use ah_types::model::{Precondition, Provenance};
-use ah_types::tree::Stuck;
 use ah_types::{
-    Derived, Feature, FeatureKind, Features, Leaf, Model, Node as ModelNode, Row, Scalar, Schema, Test, Tree,
+    Derived, Feature, FeatureKind, Features, Leaf, Model, Node as ModelNode, Precondition, Provenance, Row,
+    Scalar, Schema, Test, Tree,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::CompiledModel;
 use super::decision::{PENDING, REMEMBERED};
-use crate::Unsure;
 
 /// Random expressions over these features. A feature with truth values is categorical.
 struct Grammar {
@@ -127,7 +125,7 @@ fn model_of(logged: Schema, derived: impl IntoIterator<Item = String>, precondit
         choices: vec!["only".to_owned()],
         fallback: None,
         eligible: std::collections::BTreeMap::new(),
-        outside: ah_types::model::OutsidePolicy::Decide,
+        outside: ah_types::OutsidePolicy::Decide,
         trees: slots.iter().enumerate().map(tree).collect(),
         promise: None,
         provenance: Provenance::default(),
@@ -160,10 +158,6 @@ fn check(model: &Model, compiled: &CompiledModel, values: &[Scalar<'_>]) -> Resu
     prop_assert_eq!(Some(decision.precondition_holds()), holds.map(|holds| holds == Some(true)));
     for (tree, reference) in model.trees.iter().enumerate() {
         let end = reference.leaf_index(&row, |slot, category| model.knows(slot, category));
-        let end = end.map_err(|stuck| match stuck {
-            Stuck::Undefined(slot) => Unsure::Undefined(slot),
-            Stuck::UnknownCategory(slot) => Unsure::UnknownCategory(slot),
-        });
         prop_assert_eq!(decision.leaf(tree), end, "by slot {} of {:?}", tree, values);
     }
     for (position, feature) in compiled.features.iter().enumerate() {

@@ -26,7 +26,9 @@ pub fn read(document: &Json) -> Result<Results, Misfit> {
             Some("us") => 1e3,
             Some("ms") => 1.0,
             Some("s") => 1e-3,
-            Some(unit) => return Err((format!("ns, us, ms or s as time_unit of {name}"), format!("{unit:?}"))),
+            Some(unit) => {
+                return Err((format!("ns, us, ms or s as time_unit of {name}"), format!("{unit:?}")));
+            }
         };
         for key in [TIME, "cpu_time"] {
             let ms = run.get(key).and_then(Json::as_f64).map(|time| json!(time / to_ms));

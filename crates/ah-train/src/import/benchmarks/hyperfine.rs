@@ -16,7 +16,9 @@ pub fn read(document: &Json) -> Result<Results, Misfit> {
         let mut row = Map::new();
         row.insert("command".to_owned(), command.into());
         let parameters = result.get("parameters").and_then(Json::as_object).into_iter().flatten();
-        row.extend(parameters.map(|(name, value)| (name.clone(), value.as_str().map_or(value.clone(), typed))));
+        row.extend(
+            parameters.map(|(name, value)| (name.clone(), value.as_str().map_or(value.clone(), typed))),
+        );
         for name in row.keys().skip(1).filter(|name| !choice.contains(*name)).cloned().collect::<Vec<_>>() {
             choice.push(name);
         }
@@ -25,7 +27,12 @@ pub fn read(document: &Json) -> Result<Results, Misfit> {
         let time = if codes.is_some_and(|codes| codes.iter().any(failed)) {
             json!("failed")
         } else {
-            result.get(TIMES).or_else(|| result.get("median")).or_else(|| result.get("mean")).cloned().unwrap_or_default()
+            result
+                .get(TIMES)
+                .or_else(|| result.get("median"))
+                .or_else(|| result.get("mean"))
+                .cloned()
+                .unwrap_or_default()
         };
         row.insert(TIMES.to_owned(), time);
         rows.push((Some(command.to_owned()), row));
@@ -33,7 +40,12 @@ pub fn read(document: &Json) -> Result<Results, Misfit> {
     if choice.is_empty() {
         choice.push("command".to_owned());
     }
-    let defaults =
-        Defaults { choice, time: vec![TIMES.to_owned()], unit: Unit::S, failed: &["failed"], ..Defaults::default() };
+    let defaults = Defaults {
+        choice,
+        time: vec![TIMES.to_owned()],
+        unit: Unit::S,
+        failed: &["failed"],
+        ..Defaults::default()
+    };
     Ok(Results { rows, defaults })
 }

@@ -64,7 +64,8 @@ fn agree(name: &str, keys: &[String], entry: &Map<String, Json>) -> Result<(), M
     let values: Vec<String> = keys.iter().filter_map(|key| entry.get(key)).map(shown).collect();
     let number = |text: &str| text.parse::<f64>().ok();
     // Python and Rust print some numbers and the truth values differently.
-    let same = |a: &str, b: &str| a.eq_ignore_ascii_case(b) || number(a).is_some_and(|x| number(b) == Some(x));
+    let same =
+        |a: &str, b: &str| a.eq_ignore_ascii_case(b) || number(a).is_some_and(|x| number(b) == Some(x));
     let named: Vec<&str> = name.split(',').collect();
     let agree = values.len() == keys.len()
         && (named.len() != values.len() || named.iter().zip(&values).all(|(a, b)| same(a, b)));

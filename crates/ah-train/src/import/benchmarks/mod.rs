@@ -61,7 +61,8 @@ const KNOWN: [Tool; 4] = [
 /// (Expected, found) where it is of none, or not as that tool writes it.
 pub fn recognize(document: &Json) -> Result<Results, Misfit> {
     if let Some(tool) = KNOWN.iter().find(|tool| document.pointer(tool.mark).is_some()) {
-        return (tool.read)(document).map_err(|(expected, found)| (format!("{}: {expected}", tool.name), found));
+        return (tool.read)(document)
+            .map_err(|(expected, found)| (format!("{}: {expected}", tool.name), found));
     }
     let names: Vec<&str> = KNOWN.iter().map(|tool| tool.name).collect();
     let keys: Vec<&str> = document.as_object().into_iter().flat_map(Map::keys).map(String::as_str).collect();
@@ -84,7 +85,9 @@ fn field<'a>(object: &'a Json, key: &str) -> Result<&'a Json, Misfit> {
 
 fn list<'a>(object: &'a Json, key: &str) -> Result<&'a Vec<Json>, Misfit> {
     let value = field(object, key)?;
-    value.as_array().ok_or_else(|| (format!("a list under {key:?}"), super::error::quoted(&value.to_string())))
+    value
+        .as_array()
+        .ok_or_else(|| (format!("a list under {key:?}"), super::error::quoted(&value.to_string())))
 }
 
 /// A number where the text reads as one: some tools write all values as text.

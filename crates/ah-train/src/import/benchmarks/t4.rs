@@ -34,10 +34,12 @@ pub fn read(document: &Json) -> Result<Results, Misfit> {
 
 /// All runs, else the first objective; the reason where the configuration is not valid.
 fn time(result: &Json) -> Json {
-    if let Some(reason) = result.get("invalidity").filter(|reason| *reason != "correct" && !reason.is_null()) {
+    if let Some(reason) = result.get("invalidity").filter(|reason| *reason != "correct" && !reason.is_null())
+    {
         return reason.clone();
     }
-    let runs = result.pointer("/times/runtimes").filter(|runs| runs.as_array().is_some_and(|r| !r.is_empty()));
+    let runs =
+        result.pointer("/times/runtimes").filter(|runs| runs.as_array().is_some_and(|r| !r.is_empty()));
     let objective = || {
         let name = result.pointer("/objectives/0").and_then(Json::as_str).unwrap_or("time");
         measurements(result).get(name).cloned()

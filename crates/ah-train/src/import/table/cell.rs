@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use ah_types::FeatureKind;
-use ah_types::context::bool_name;
+use ah_types::{FeatureKind, Scalar};
 
 use crate::import::error::quoted;
 
@@ -74,7 +73,7 @@ impl<'a> Cell<'a> {
                 FeatureKind::Numerical
             }
             Self::Number(x) => number(text, *x),
-            Self::Truth(b) => name(text, bool_name(*b)),
+            Self::Truth(b) => name(text, Scalar::Bool(*b).category().unwrap_or_default()),
             Self::Name(n) => name(text, n),
             Self::Untyped(n) if verbatim => name(text, n),
             Self::Untyped("true" | "TRUE") => name(text, "True"),

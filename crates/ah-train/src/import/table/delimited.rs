@@ -30,8 +30,11 @@ impl Delimited {
         if columns.iter().all(String::is_empty) {
             return Err(ImportError::unreadable(path, "a line of column names", "nothing"));
         }
-        if let Some(name) =
-            columns.iter().enumerate().find_map(|(i, c)| columns[..i].contains(c).then_some(c)).filter(|c| !c.is_empty())
+        if let Some(name) = columns
+            .iter()
+            .enumerate()
+            .find_map(|(i, c)| columns[..i].contains(c).then_some(c))
+            .filter(|c| !c.is_empty())
         {
             return Err(ImportError::Unreadable {
                 path: path.to_owned(),

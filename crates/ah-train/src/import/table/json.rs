@@ -55,8 +55,7 @@ impl Table for JsonLines {
                 continue;
             }
             self.row = serde_json::from_str(&line).map_err(|e| {
-                let place =
-                    Place { path: self.path.clone(), number: self.number, counted: Counted::Lines };
+                let place = Place { path: self.path.clone(), number: self.number, counted: Counted::Lines };
                 let fault = Fault::new("", "a JSON object", format!("{} ({e})", quoted(&line)));
                 ImportError::Row { place, fault: Box::new(fault) }
             })?;
@@ -92,15 +91,12 @@ impl JsonRows {
         let mut document = String::new();
         text(path)?.read_to_string(&mut document).map_err(io_error(path, "read"))?;
         let parsed = serde_json::from_str(&document).or_else(|e| benchmarks::mended(&document).ok_or(e));
-        let parsed =
-            parsed.map_err(|e| ImportError::unreadable(path, "a JSON document", e.to_string()))?;
+        let parsed = parsed.map_err(|e| ImportError::unreadable(path, "a JSON document", e.to_string()))?;
         let Results { rows, defaults } = match parsed {
-            Json::Array(rows) => listed(rows).map_err(|found| {
-                ImportError::unreadable(path, "a list of JSON objects", found)
-            })?,
-            document => benchmarks::recognize(&document).map_err(|(expected, found)| {
-                ImportError::unreadable(path, &expected, found)
-            })?,
+            Json::Array(rows) => listed(rows)
+                .map_err(|found| ImportError::unreadable(path, "a list of JSON objects", found))?,
+            document => benchmarks::recognize(&document)
+                .map_err(|(expected, found)| ImportError::unreadable(path, &expected, found))?,
         };
         let mut columns = Columns::default();
         for (_, row) in &rows {

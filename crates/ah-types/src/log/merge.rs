@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::data::{Input, Irregularities, Log, Sample, Source};
 use super::metadata::Metadata;
-use super::reader::{Dirt, Input, Log, Sample, Source};
 use crate::choice::ChoiceId;
 use crate::context::Value;
 use crate::feature::Schema;
@@ -24,10 +24,25 @@ pub(super) struct Merger {
     pub(super) categories: FxHashSet<Arc<str>>,
     pub(super) samples: Vec<Sample>,
     pub(super) sources: Vec<Source>,
-    pub(super) dirt: Dirt,
+    pub(super) irregularities: Irregularities,
 }
 
 impl Merger {
+    pub(super) fn new(metadata: Metadata, schema: Schema) -> Self {
+        Self {
+            metadata,
+            schema,
+            choices: Vec::new(),
+            choice_ids: FxHashMap::default(),
+            inputs: Vec::new(),
+            input_ids: FxHashMap::default(),
+            categories: FxHashSet::default(),
+            samples: Vec::new(),
+            sources: Vec::new(),
+            irregularities: Irregularities::default(),
+        }
+    }
+
     pub(super) fn category(&mut self, text: &str) -> Value {
         if let Some(known) = self.categories.get(text) {
             return Value::Category(known.clone());
@@ -56,7 +71,7 @@ impl Merger {
             inputs: self.inputs,
             samples: self.samples,
             sources: self.sources,
-            dirt: self.dirt,
+            irregularities: self.irregularities,
         }
     }
 }

@@ -1,0 +1,95 @@
+//! What a log holds once it is read.
+
+use std::path::PathBuf;
+
+use super::metadata::Metadata;
+use crate::choice::ChoiceId;
+use crate::context::{Context, Value};
+use crate::feature::Schema;
+
+/// One or several logs with the same metadata.
+#[derive(Clone, Debug)]
+pub struct Log {
+    /// The metadata of the first file.
+    pub metadata: Metadata,
+    /// The features, in the order of the first file's header.
+    pub schema: Schema,
+    /// The names of all choices, sorted: a [`ChoiceId`] is a position here.
+    pub choices: Vec<String>,
+    /// The distinct contexts, in order of first appearance.
+    pub inputs: Vec<Input>,
+    /// All samples, in order.
+    pub samples: Vec<Sample>,
+    /// The files.
+    pub sources: Vec<Source>,
+    /// What the reader skipped or found odd.
+    pub irregularities: Irregularities,
+}
+
+/// One distinct context.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// The values, by slot of the schema.
+    pub values: Box<[Value]>,
+    /// The features as the log writes them, joined by commas.
+    pub text: Box<str>,
+}
+
+/// One timing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// The position of its input in [`Log::inputs`].
+    pub input: u32,
+    /// Its choice.
+    pub choice: ChoiceId,
+    /// Milliseconds; infinite where the choice failed.
+    pub feedback: f64,
+}
+
+/// A file that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The path as it was given.
+    pub path: PathBuf,
+    /// BLAKE3 of the unpacked bytes, in hex; empty without the feature `hash`.
+    pub hash: String,
+    /// The number of rows.
+    pub rows: u64,
+    /// The number of inputs that no earlier file holds.
+    pub new_inputs: u64,
+}
+
+/// What the reader skipped or found odd.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Irregularities {
+    /// The number of blank lines.
+    pub blank_lines: u64,
+    /// The number of malformed rows that `skip_bad_rows` skipped.
+    pub bad_rows: u64,
+    /// The error messages of the first five malformed rows.
+    pub examples: Vec<String>,
+    /// Files whose last line has no line end: its number may be cut short.
+    pub unterminated: Vec<PathBuf>,
+}
+
+impl Log {
+    /// Returns the context of an input.
+    #[must_use]
+    pub fn context(&self, input: usize) -> Context {
+        let names = self.schema.features().iter().map(|f| f.name.as_str());
+        names.zip(self.inputs[input].values.iter().cloned()).collect()
+    }
+
+    /// Returns the id of the choice with this name.
+    #[must_use]
+    pub fn choice_id(&self, name: &str) -> Option<ChoiceId> {
+        let position = self.choices.binary_search_by(|c| c.as_str().cmp(name)).ok()?;
+        u32::try_from(position).ok().map(ChoiceId)
+    }
+
+    /// Returns the name of a choice.
+    #[must_use]
+    pub fn choice_name(&self, id: ChoiceId) -> &str {
+        &self.choices[id.index()]
+    }
+}

@@ -1,0 +1,85 @@
+//! What can be wrong with a log, and where.
+
+use std::path::{Path, PathBuf};
+
+use super::metadata::Difference;
+use crate::shown::quoted;
+
+/// A place in a log, counted from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub path: PathBuf,
+    /// The line.
+    pub line: u64,
+    /// The column in characters; 0 where the whole line is meant.
+    pub column: u64,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.path.display(), self.line)?;
+        if self.column > 0 {
+            write!(f, ":{}", self.column)?;
+        }
+        Ok(())
+    }
+}
+
+/// A log cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// The file cannot be opened, read or written.
+    #[error("{}: cannot {action}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// `read`, `write`, `lock`, …
+        action: &'static str,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Something in it is not what it should be.
+    #[error("{place}: expected {expected}, found {found}; {hint}")]
+    Malformed {
+        /// Where.
+        place: Place,
+        /// What should stand there.
+        expected: String,
+        /// What stands there.
+        found: String,
+        /// What to do.
+        hint: String,
+    },
+    /// Two logs (or a log and what is to be appended) do not belong together.
+    #[error("{}: the metadata differs from {other}: {}; {hint}", path.display(), join(differences))]
+    Metadata {
+        /// The file.
+        path: PathBuf,
+        /// What it was compared with.
+        other: String,
+        /// Each key that differs, with both values.
+        differences: Vec<Difference>,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// It has a header and no rows.
+    #[error("{}: the log has no rows; measure some inputs first (ah-collect)", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+fn join(differences: &[Difference]) -> String {
+    differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// Bytes in quotes for an error message.
+pub(super) fn shown(bytes: &[u8], nothing: &str) -> String {
+    if bytes.is_empty() { nothing.to_owned() } else { quoted(&String::from_utf8_lossy(bytes)) }
+}
+
+pub(super) fn io_error(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> LogError {
+    move |source| LogError::Io { path: path.to_owned(), action, source }
+}

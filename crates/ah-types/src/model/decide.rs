@@ -1,0 +1,274 @@
+//! Deciding. This defines what a model's decision is; `ah-runtime` and generated code agree with it.
+
+use std::cmp::Ordering;
+
+use super::data::{Model, OutsidePolicy};
+use crate::choice::ChoiceId;
+use crate::context::{Scalar, Value};
+use crate::feature::FeatureKind;
+use crate::row::Row;
+use crate::tree::{Leaf, Place, Ranked, pick};
+use crate::unsure::Unsure;
+
+impl Model {
+    /// These values of the logged features, as the model's expressions see them.
+    #[must_use]
+    pub fn row<'a, R: Row + ?Sized>(&'a self, values: &'a R) -> LoggedRow<'a, R> {
+        LoggedRow { model: self, values }
+    }
+
+    /// Returns what to choose among the offered choices. `values` are those of the logged features, by slot. A
+    /// choice that is not [eligible](Self::is_eligible) here counts as not offered.
+    ///
+    /// # Errors
+    /// Why the heuristic declines: take the fallback.
+    pub fn decide(&self, values: &[Value], offered: impl FnMut(ChoiceId) -> bool) -> Result<&Ranked, Unsure> {
+        let leaves = self.leaves(values)?;
+        let choice = self.pick(&leaves, values, offered)?;
+        leaves.first.leaf.ranked(choice).ok_or(Unsure::NoneAllowed)
+    }
+
+    /// Returns what to choose where the program does not say what it offers: the fallback, and the choices that
+    /// training measured on [nearly every input](Ranked::usual) of the leaf.
+    ///
+    /// # Errors
+    /// Why the heuristic declines: take the fallback.
+    pub fn choose(&self, values: &[Value]) -> Result<&Ranked, Unsure> {
+        let leaves = self.leaves(values)?;
+        let choice = self.pick_usual(&leaves, values)?;
+        leaves.first.leaf.ranked(choice).ok_or(Unsure::NoneAllowed)
+    }
+
+    /// Returns all choices that the heuristic ranks here, best first.
+    ///
+    /// # Errors
+    /// Why the heuristic declines, as [`decide`](Self::decide).
+    pub fn ranking(&self, values: &[Value]) -> Result<Vec<Place>, Unsure> {
+        let leaves = self.leaves(values)?;
+        leaves.unsure(self.outside).map_or_else(|| Ok(leaves.ranking()), Err)
+    }
+
+    /// [`decide`](Self::decide) for values that reach these leaves.
+    ///
+    /// # Errors
+    /// Why the heuristic declines.
+    pub fn pick<R: Row + ?Sized>(
+        &self,
+        leaves: &Leaves<'_>,
+        values: &R,
+        mut offered: impl FnMut(ChoiceId) -> bool,
+    ) -> Result<ChoiceId, Unsure> {
+        let unsure = leaves.unsure(self.outside);
+        let offered = |choice| self.is_eligible(choice, values) && offered(choice);
+        let picked = leaves.pick(self.fallback, unsure.is_some(), offered);
+        picked.ok_or(unsure.unwrap_or(Unsure::NoneAllowed))
+    }
+
+    /// [`choose`](Self::choose) for values that reach these leaves.
+    ///
+    /// # Errors
+    /// Why the heuristic declines.
+    pub fn pick_usual<R: Row + ?Sized>(&self, leaves: &Leaves<'_>, values: &R) -> Result<ChoiceId, Unsure> {
+        self.pick(leaves, values, |choice| {
+            Some(choice) == self.fallback || leaves.all().all(|reached| reached.leaf.is_usual(choice))
+        })
+    }
+
+    /// True where `choice` can run on an input with these values, as far as the model knows. An undefined
+    /// condition counts as false.
+    #[must_use]
+    pub fn is_eligible<R: Row + ?Sized>(&self, choice: ChoiceId, values: &R) -> bool {
+        let condition = self.eligible.get(&choice);
+        condition.is_none_or(|c| c.typed.eval(&self.row(values)) == Some(true))
+    }
+
+    /// True where a logged feature is outside what training saw in the leaf (of one tree) where
+    /// these values end: the decision there is an extrapolation. False without a leaf.
+    #[must_use]
+    pub fn is_outside(&self, values: &[Value]) -> bool {
+        let row = self.features.row(values);
+        (0..self.trees.len()).any(|tree| self.reached(tree, &row).is_ok_and(|leaf| leaf.is_outside(&row)))
+    }
+
+    /// Returns the leaf of the first tree that these values reach.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn leaf(&self, values: &[Value]) -> Result<&Leaf, Unsure> {
+        self.leaves(values).map(|leaves| leaves.first.leaf)
+    }
+
+    fn leaves(&self, values: &[Value]) -> Result<Leaves<'_>, Unsure> {
+        let logged = self.row(values);
+        if self.precondition.as_ref().is_some_and(|p| p.typed.eval(&logged) != Some(true)) {
+            return Err(Unsure::Precondition);
+        }
+        let row = self.features.row(&logged);
+        Leaves::new(self, values, |tree| self.reached(tree, &row))
+    }
+
+    /// The leaf of one tree that this row reaches.
+    fn reached(&self, tree: usize, row: &(impl Row + ?Sized)) -> Result<&Leaf, Unsure> {
+        let tree = &self.trees[tree];
+        let index = tree.leaf_index(row, |slot, category| self.knows(slot, category))?;
+        tree.leaf(index).ok_or(Unsure::NoneAllowed)
+    }
+}
+
+/// Leaves of further trees that are kept without allocation; `ah-train` makes three trees at most by default.
+const INLINE: usize = 7;
+
+/// The leaves that one context reaches, one in each tree.
+///
+/// Several trees vote: a choice's score is the sum of its scores in all leaves, added in the order of the
+/// trees. It must be ranked in every leaf, and it is allowed if every leaf allows it. Of equal sums the
+/// choice with the lower id comes first.
+///
+/// Nothing is allocated for up to eight trees, unless a ranking is asked for.
+#[derive(Debug)]
+pub struct Leaves<'a> {
+    first: ReachedLeaf<'a>,
+    others: [Option<ReachedLeaf<'a>>; INLINE],
+    more: Vec<ReachedLeaf<'a>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ReachedLeaf<'a> {
+    leaf: &'a Leaf,
+    /// True where the context is outside of what training saw in the leaf, and the model minds.
+    outside: bool,
+}
+
+impl<'a> Leaves<'a> {
+    /// Collects the leaves of `model` that `leaf` finds for these values, by the position of the tree.
+    ///
+    /// # Errors
+    /// The first one of `leaf`.
+    pub fn new<R: Row + ?Sized>(
+        model: &Model,
+        values: &R,
+        mut leaf: impl FnMut(usize) -> Result<&'a Leaf, Unsure>,
+    ) -> Result<Self, Unsure> {
+        let minds = model.outside != OutsidePolicy::Decide;
+        let mut reach = |tree| -> Result<_, Unsure> {
+            let leaf = leaf(tree)?;
+            Ok(ReachedLeaf { leaf, outside: minds && leaf.is_outside(values) })
+        };
+        let mut leaves = Leaves { first: reach(0)?, others: [None; INLINE], more: Vec::new() };
+        for tree in 1..model.trees.len() {
+            match leaves.others.get_mut(tree - 1) {
+                Some(place) => *place = Some(reach(tree)?),
+                None => leaves.more.push(reach(tree)?),
+            }
+        }
+        Ok(leaves)
+    }
+
+    /// Returns all choices that every leaf ranks, best first.
+    #[must_use]
+    pub fn ranking(&self) -> Vec<Place> {
+        let mut votes: Vec<Place> = self.votes(|_| true).collect();
+        // One tree ranks its choices itself.
+        if self.others[0].is_some() {
+            votes.sort_by(order);
+        }
+        votes
+    }
+
+    /// [`pick`] among what the trees vote, without sorting. Where `declines`, no choice is allowed.
+    fn pick(
+        &self,
+        fallback: Option<ChoiceId>,
+        declines: bool,
+        mut offered: impl FnMut(ChoiceId) -> bool,
+    ) -> Option<ChoiceId> {
+        let allowed = |place: Place| Place { allowed: place.allowed && !declines, ..place };
+        if self.others[0].is_none() {
+            return pick(self.votes(|_| true).map(allowed), fallback, offered);
+        }
+        // The best of the allowed choices, and of the others: `pick` needs no more of the sorted ranking.
+        let mut best: [Option<Place>; 2] = [None; 2];
+        for vote in self.votes(&mut offered).map(allowed) {
+            let best = &mut best[usize::from(!vote.allowed)];
+            if best.is_none_or(|best| order(&vote, &best).is_lt()) {
+                *best = Some(vote);
+            }
+        }
+        if let [Some(a), Some(b)] = best
+            && order(&b, &a).is_lt()
+        {
+            best.swap(0, 1);
+        }
+        pick(best.into_iter().flatten(), fallback, offered)
+    }
+
+    /// Why these leaves decline, if one does.
+    fn unsure(&self, policy: OutsidePolicy) -> Option<Unsure> {
+        let declined = self.all().find_map(|reached| reached.leaf.unsure).map(Unsure::from);
+        let outside = || policy == OutsidePolicy::Decline && self.all().any(|reached| reached.outside);
+        declined.or_else(|| outside().then_some(Unsure::Outside))
+    }
+
+    fn all(&self) -> impl Iterator<Item = ReachedLeaf<'a>> {
+        std::iter::once(self.first).chain(self.others())
+    }
+
+    fn others(&self) -> impl Iterator<Item = ReachedLeaf<'a>> {
+        self.others.iter().copied().flatten().chain(self.more.iter().copied())
+    }
+
+    /// The votes on the offered choices, in the order of the first leaf's ranking.
+    fn votes(&self, mut offered: impl FnMut(ChoiceId) -> bool) -> impl Iterator<Item = Place> {
+        let ReachedLeaf { leaf, outside } = self.first;
+        leaf.places(outside).filter(move |place| offered(place.choice)).filter_map(|mut vote| {
+            for ReachedLeaf { leaf, outside } in self.others() {
+                let other = leaf.places(outside).find(|place| place.choice == vote.choice)?;
+                vote.score += other.score;
+                vote.allowed &= other.allowed;
+            }
+            Some(vote)
+        })
+    }
+}
+
+/// The order of votes: by score, then by id.
+fn order(a: &Place, b: &Place) -> Ordering {
+    a.score.total_cmp(&b.score).then(a.choice.cmp(&b.choice))
+}
+
+/// See [`Model::row`].
+#[derive(Clone, Copy, Debug)]
+pub struct LoggedRow<'a, R: ?Sized> {
+    model: &'a Model,
+    values: &'a R,
+}
+
+impl<R: Row + ?Sized> LoggedRow<'_, R> {
+    fn is_categorical(&self, slot: usize) -> bool {
+        let feature = self.model.features.base().features().get(slot);
+        feature.is_some_and(|f| f.kind == FeatureKind::Categorical)
+    }
+}
+
+/// A value of the other kind is undefined.
+impl<R: Row + ?Sized> Row for LoggedRow<'_, R> {
+    #[inline]
+    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
+        let is_number = |value: &Scalar<'_>| matches!(value, Scalar::Number(_));
+        self.values.scalar(slot).filter(|value| is_number(value) != self.is_categorical(slot))
+    }
+
+    #[inline]
+    fn number(&self, slot: usize) -> f64 {
+        if self.is_categorical(slot) { f64::NAN } else { self.values.number(slot) }
+    }
+
+    #[inline]
+    fn category(&self, slot: usize) -> Option<&str> {
+        self.values.category(slot).filter(|_| self.is_categorical(slot))
+    }
+
+    fn tells_apart(&self, category: &str) -> bool {
+        self.model.names(category)
+    }
+}

@@ -1,0 +1,79 @@
+//! What can be wrong with a model, and where.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// A model cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// The file cannot be read or written.
+    #[error("{}: cannot {action} the model: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// `read` or `write`.
+        action: &'static str,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// The file does not hold a valid model.
+    #[error("{}: not a valid model: {source}", path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: InvalidModel,
+    },
+}
+
+/// Something in a model is not what it should be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}{problem}")]
+pub struct InvalidModel {
+    /// Where.
+    pub place: ModelPlace,
+    /// What was expected and what was found.
+    pub problem: String,
+}
+
+/// A place in a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModelPlace {
+    /// The model as a whole, outside its trees.
+    Model,
+    /// A position in the JSON text, counted from 1.
+    Text {
+        /// The line.
+        line: usize,
+        /// The column in bytes.
+        column: usize,
+    },
+    /// A tree, counted from 0.
+    Tree(usize),
+    /// A node of a tree, both counted from 0.
+    Node {
+        /// The tree.
+        tree: usize,
+        /// The node.
+        node: usize,
+    },
+}
+
+impl ModelPlace {
+    /// Returns the error that something is wrong here.
+    pub(super) fn error(self, problem: impl Into<String>) -> InvalidModel {
+        InvalidModel { place: self, problem: problem.into() }
+    }
+}
+
+/// As the beginning of a message; nothing for the model as a whole.
+impl fmt::Display for ModelPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Model => Ok(()),
+            Self::Text { line, column } => write!(f, "line {line}, column {column}: "),
+            Self::Tree(tree) => write!(f, "tree {tree}: "),
+            Self::Node { tree, node } => write!(f, "tree {tree}: node {node}: "),
+        }
+    }
+}

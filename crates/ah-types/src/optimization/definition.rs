@@ -1,0 +1,163 @@
+//! What an optimization consists of, and what it means for the log at hand.
+
+use std::collections::BTreeMap;
+
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+
+use super::error::OptimizationError;
+use super::training::TrainingPolicy;
+use crate::derived::Derived;
+use crate::device::Device;
+use crate::expr;
+use crate::feature::{Feature, Schema};
+use crate::log::Metadata;
+
+/// A decision point: what is known when choosing, and what to do when unsure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Optimization {
+    /// For example `pad_mm`.
+    pub name: String,
+    /// One or two sentences.
+    #[serde(default)]
+    pub description: String,
+    /// What the program does without a heuristic: the first of these that the log knows.
+    /// Empty: the choice that is best on the whole training part.
+    #[serde(default)]
+    pub fallback: Vec<String>,
+    /// The logged features.
+    #[serde(default, rename = "feature")]
+    pub features: Vec<Feature>,
+    /// The derived features. One whose name is logged, or that uses a feature that the log
+    /// lacks, is left out for that log.
+    #[serde(default)]
+    pub derived: Vec<Derived>,
+    /// The domain, by device: the first that matches the device counts.
+    #[serde(default, rename = "precondition")]
+    pub preconditions: Vec<DevicePrecondition>,
+    /// What is known of single choices.
+    #[serde(default, rename = "choice")]
+    pub choices: Vec<ChoiceRule>,
+    /// How `ah-train` learns it unless flags say otherwise.
+    #[serde(default)]
+    pub training: TrainingPolicy,
+    /// The choices as command lines; `ah-collect` alone reads this table.
+    #[serde(default, skip_serializing)]
+    pub commands: IgnoredAny,
+}
+
+/// What an optimization knows of one of its choices.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChoiceRule {
+    /// The choice.
+    pub name: String,
+    /// A truth value over the logged features: where it does not hold, the choice cannot run. It is not
+    /// measured there, and generated code and the run time never take it there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eligible: Option<String>,
+}
+
+/// The domain of an optimization on one device (or on all, without conditions).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DevicePrecondition {
+    /// Holds where the device's name contains this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// Holds where the log's `device_capa` is this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_capa: Option<(u32, u32)>,
+    /// Holds where the log's `shared_memory` is this many bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_memory: Option<u64>,
+    /// A truth value over the logged features; outside it the heuristic is unsure.
+    pub expression: String,
+}
+
+impl Optimization {
+    /// An optimization that is only known from a log: its features, no derived ones, no precondition.
+    #[must_use]
+    pub fn from_log(metadata: &Metadata, schema: &Schema) -> Self {
+        Self { features: schema.features().to_vec(), ..Self::new(&metadata.name) }
+    }
+
+    /// An optimization of this name, without features, fallback or rules.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            description: String::new(),
+            fallback: Vec::new(),
+            features: Vec::new(),
+            derived: Vec::new(),
+            preconditions: Vec::new(),
+            choices: Vec::new(),
+            training: TrainingPolicy::default(),
+            commands: IgnoredAny,
+        }
+    }
+
+    /// The logged features as a schema.
+    ///
+    /// # Errors
+    /// [`OptimizationError::Duplicate`] when two share a name.
+    pub fn schema(&self) -> Result<Schema, OptimizationError> {
+        Schema::new(self.features.iter().cloned())
+            .map_err(|source| OptimizationError::Duplicate { name: self.name.clone(), source })
+    }
+
+    /// The derived features that a log with this schema allows, and the names of those left
+    /// out because the log lacks a feature that they use. One whose name is logged is dropped
+    /// silently: the log knows it already.
+    #[must_use]
+    pub fn derived_for(&self, schema: &Schema) -> (Vec<Derived>, Vec<String>) {
+        let mut known: Vec<&str> = schema.features().iter().map(|f| f.name.as_str()).collect();
+        let (mut kept, mut left_out) = (Vec::new(), Vec::new());
+        for derived in &self.derived {
+            if schema.get(&derived.name).is_some() {
+                continue;
+            }
+            let mut usable = true;
+            // A malformed expression is kept: `Features::new` then says what is wrong with it.
+            if let Ok(parsed) = expr::parse(&derived.expression) {
+                parsed.for_each_feature(&mut |name| usable &= known.contains(&name));
+            }
+            if usable {
+                known.push(&derived.name);
+                kept.push(derived.clone());
+            } else {
+                left_out.push(derived.name.clone());
+            }
+        }
+        (kept, left_out)
+    }
+
+    /// The precondition that holds for logs with this metadata.
+    #[must_use]
+    pub fn precondition_for(&self, metadata: &Metadata) -> Option<&str> {
+        let device_name = metadata.device().map(Device::name);
+        self.preconditions
+            .iter()
+            .find(|p| {
+                p.device.as_deref().is_none_or(|part| device_name.is_some_and(|name| name.contains(part)))
+                    && p.device_capa.is_none_or(|capa| metadata.device_capa == capa)
+                    && p.shared_memory.is_none_or(|bytes| metadata.shared_memory == Some(bytes))
+            })
+            .map(|p| p.expression.as_str())
+    }
+
+    /// Where choices can run at all, by choice.
+    #[must_use]
+    pub fn eligible(&self) -> BTreeMap<String, String> {
+        let rule = |choice: &ChoiceRule| Some((choice.name.clone(), choice.eligible.clone()?));
+        self.choices.iter().filter_map(rule).collect()
+    }
+
+    /// The first fallback that is among `choices`.
+    #[must_use]
+    pub fn fallback_among<'a>(&'a self, choices: &[impl AsRef<str>]) -> Option<&'a str> {
+        self.fallback.iter().map(String::as_str).find(|f| choices.iter().any(|c| c.as_ref() == *f))
+    }
+}

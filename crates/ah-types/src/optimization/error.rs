@@ -1,0 +1,53 @@
+//! What can be wrong with an optimization.
+
+use std::path::{Path, PathBuf};
+
+use crate::feature::DuplicateFeature;
+use crate::shown::{listed, quoted, reason};
+
+/// An optimization cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum OptimizationError {
+    /// No built-in one of this name.
+    #[error(
+        "unknown optimization {}; built in are {}; give another as a file with --optimization FILE.toml",
+        quoted(name),
+        listed(known)
+    )]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// The built-in names.
+        known: Vec<String>,
+    },
+    /// The file cannot be read.
+    #[error("{}: cannot read the optimization: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file is not the TOML that it should be.
+    #[error("{}: not an optimization: {message}", path.display())]
+    Toml {
+        /// The file.
+        path: PathBuf,
+        /// Line, column, expected and found.
+        message: String,
+    },
+    /// Two features share a name.
+    #[error("optimization {}: {source}", quoted(name))]
+    Duplicate {
+        /// The optimization.
+        name: String,
+        /// Which feature.
+        source: DuplicateFeature,
+    },
+}
+
+impl OptimizationError {
+    pub(super) fn toml(path: &Path, error: &toml::de::Error) -> Self {
+        Self::Toml { path: path.to_owned(), message: reason(error.to_string().trim()) }
+    }
+}

@@ -1,0 +1,11 @@
+//! Optimizations: decision points with a name. Each is one TOML file. Those in this folder are built in; a
+//! user adds one by giving its path.
+
+mod definition;
+mod error;
+mod file;
+mod training;
+
+pub use definition::{ChoiceRule, DevicePrecondition, Optimization};
+pub use error::OptimizationError;
+pub use training::{Criterion, LearnerKind, TrainingPolicy, UnknownLearner};

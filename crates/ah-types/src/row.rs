@@ -1,0 +1,60 @@
+//! Rows: values by slot, as expressions and trees read them.
+
+use crate::context::{Scalar, Value};
+
+/// Anything that has a value in each slot of a schema.
+pub trait Row {
+    /// The value in this slot, or `None` where it is undefined.
+    fn scalar(&self, slot: usize) -> Option<Scalar<'_>>;
+
+    /// The number in this slot; NaN where it is undefined or no number.
+    fn number(&self, slot: usize) -> f64 {
+        self.scalar(slot).and_then(Scalar::number).unwrap_or(f64::NAN)
+    }
+
+    /// The category in this slot; `None` where it is undefined or a number.
+    fn category(&self, slot: usize) -> Option<&str> {
+        self.scalar(slot).and_then(Scalar::category)
+    }
+
+    /// Whether this category differs from every other one for sure. Generated code has one value for all
+    /// categories that the model does not name, so it cannot compare two of them; where a model decides,
+    /// such a comparison is therefore undefined.
+    fn tells_apart(&self, category: &str) -> bool {
+        let _ = category;
+        true
+    }
+}
+
+impl Row for [Value] {
+    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
+        self.get(slot).map(Value::as_scalar)
+    }
+}
+
+impl Row for [Scalar<'_>] {
+    #[inline]
+    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
+        self.get(slot).copied()
+    }
+
+    #[inline]
+    fn number(&self, slot: usize) -> f64 {
+        match self.get(slot) {
+            Some(Scalar::Number(x)) => *x,
+            _ => f64::NAN,
+        }
+    }
+}
+
+impl Row for Vec<Value> {
+    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
+        self.as_slice().scalar(slot)
+    }
+}
+
+impl Row for Box<[Value]> {
+    fn scalar(&self, slot: usize) -> Option<Scalar<'_>> {
+        (**self).scalar(slot)
+    }
+}

@@ -1,0 +1,71 @@
+//! Text from files in messages: quoted, with control characters escaped, and cut to a length that a
+//! terminal can take. A file may hold a name of megabytes, or one with escape codes.
+
+/// The most characters of a name or value in a message.
+const MOST: usize = 60;
+/// The most characters of an expression, or of the reason that a library gives.
+const MOST_TEXT: usize = 300;
+/// The most characters of its end, behind the cut.
+const MOST_END: usize = 100;
+/// The most names in a list.
+const MOST_NAMES: usize = 20;
+
+/// Returns a name or value in quotes, cut after 60 characters.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("{:?}", cut(text, MOST))
+}
+
+/// Returns an expression in quotes, cut after 300 characters.
+pub(crate) fn expression(text: &str) -> String {
+    format!("{:?}", cut(text, MOST_TEXT))
+}
+
+/// Returns names separated by commas, in quotes where they need them: the first twenty, and how many
+/// more there are.
+pub(crate) fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
+    let shown = |name: &str| {
+        let plain = name.len() <= MOST && name.bytes().all(|b| b.is_ascii_graphic());
+        if plain { name.to_owned() } else { quoted(name) }
+    };
+    let mut names = names.into_iter();
+    let mut list: Vec<String> = names.by_ref().take(MOST_NAMES).map(|name| shown(name.as_ref())).collect();
+    let more = names.count();
+    if more > 0 {
+        list.push(format!("and {more} more"));
+    }
+    list.join(", ")
+}
+
+/// Returns the reason that a library gives. Of each line longer than 400 characters the middle is cut out, and
+/// control characters are escaped.
+pub(crate) fn reason(text: &str) -> String {
+    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    // The value that a library refuses stands in the middle, and what it expects at the end.
+    let shortened = |line: &str| match line.char_indices().rev().nth(MOST_END) {
+        Some((end, _)) if end > MOST_TEXT => format!("{}{}", cut(line, MOST_TEXT), &line[end..]),
+        _ => line.to_owned(),
+    };
+    let line = |line: &str| shortened(line).chars().map(escape).collect::<String>();
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_stay_short_and_printable() {
+        assert_eq!(quoted("a\u{1b}[31m"), r#""a\u{1b}[31m""#);
+        assert_eq!(quoted(&"x".repeat(1 << 20)).chars().count(), MOST + 3);
+        assert_eq!(listed(["m", "a\tb"]), r#"m, "a\tb""#);
+        assert_eq!(listed(["m"; 22]), format!("{}, and 2 more", ["m"; 20].join(", ")));
+        assert_eq!(reason("a\u{7}\nb"), "a\\u{7}\nb");
+    }
+}

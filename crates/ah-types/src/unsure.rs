@@ -1,0 +1,63 @@
+//! Why a heuristic declines.
+
+use crate::shown::quoted;
+
+/// Why a heuristic declines. Slots count the logged features first and the derived ones after them;
+/// [`explain`](Self::explain) names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum Unsure {
+    /// The context is outside the domain.
+    #[error("the precondition of the heuristic does not hold")]
+    Precondition,
+    /// The feature in this slot has no value.
+    #[error("the feature in slot {0} is undefined here")]
+    Undefined(usize),
+    /// The feature in this slot has a category that training never saw.
+    #[error("the feature in slot {0} has a category that training never saw")]
+    UnknownCategory(usize),
+    /// The probability of the leaf's best choice is below the threshold.
+    #[error("low confidence")]
+    LowConfidence,
+    /// The leaf's best choice may be too slow.
+    #[error("unsafe leaf")]
+    UnsafeLeaf,
+    /// The context is outside of what training saw in the leaf.
+    #[error("outside of what was measured")]
+    Outside,
+    /// No choice of the leaf's ranking is both offered and allowed by the promise.
+    #[error("no choice that the promise allows is offered")]
+    NoneAllowed,
+}
+
+/// Why a leaf declines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeafUnsure {
+    /// The best choice's probability is below the threshold.
+    LowConfidence,
+    /// The best choice may be slower than the fallback by more than the limit.
+    Unsafe,
+}
+
+impl From<LeafUnsure> for Unsure {
+    fn from(reason: LeafUnsure) -> Self {
+        match reason {
+            LeafUnsure::LowConfidence => Self::LowConfidence,
+            LeafUnsure::Unsafe => Self::UnsafeLeaf,
+        }
+    }
+}
+
+impl Unsure {
+    /// Returns the reason in words. `names` are the names of all features by slot; they replace the slots.
+    #[must_use]
+    pub fn explain(self, names: &[&str]) -> String {
+        let name = |slot: usize| names.get(slot).map_or_else(|| format!("slot {slot}"), |name| quoted(name));
+        match self {
+            Self::Undefined(slot) => format!("the feature {} is undefined here", name(slot)),
+            Self::UnknownCategory(slot) => {
+                format!("the feature {} has a category that training never saw", name(slot))
+            }
+            other => other.to_string(),
+        }
+    }
+}

@@ -6,6 +6,9 @@ use super::roles::Roles;
 use super::row::RowReader;
 use super::table;
 
+/// Gets the rows of a chunk: the reader, the row's index, and its place for an error.
+type RowVisitor<'a> = dyn FnMut(&RowReader, usize, &dyn Fn() -> Place) -> Result<(), ImportError> + 'a;
+
 /// Rows that `--skip-bad-rows` passed over.
 #[derive(Debug, Default)]
 pub struct SkippedRows {
@@ -28,10 +31,7 @@ impl SkippedRows {
 ///
 /// # Errors
 /// The first row that cannot be imported, unless such rows are to be skipped; errors of `visit`.
-pub fn each_row(
-    params: &ImportParams,
-    visit: &mut dyn FnMut(&RowReader, usize, &dyn Fn() -> Place) -> Result<(), ImportError>,
-) -> Result<SkippedRows, ImportError> {
+pub fn each_row(params: &ImportParams, visit: &mut RowVisitor<'_>) -> Result<SkippedRows, ImportError> {
     let mut skipped = SkippedRows::default();
     for (index, path) in params.tables.iter().enumerate() {
         let mut table = table::open(path, params.format)?;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ah_codegen::{TARGETS, Target, WriteMode};
+use ah_codegen::{Detail, TARGETS, Target, WriteMode};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, ValueEnum};
 
@@ -19,6 +19,12 @@ pub struct Arguments {
     /// What to generate, separated by commas
     #[arg(long, value_name = "TARGETS", value_delimiter = ',', default_value = "rust", value_parser = targets())]
     pub target: Vec<&'static dyn Target>,
+    /// The most choices that a leaf ranks
+    #[arg(long, value_name = "CHOICES", default_value_t = Detail::default().ranking)]
+    pub ranking: usize,
+    /// Keep sibling leaves apart that decide alike, with the evidence of each
+    #[arg(long)]
+    pub all_leaves: bool,
     /// The folder below which everything is written
     #[arg(long, value_name = "DIR", default_value = "generated")]
     pub out: PathBuf,

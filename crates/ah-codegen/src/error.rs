@@ -15,9 +15,6 @@ pub enum CodegenError {
     /// The model is not valid (it was not read from a file).
     #[error("not a valid model: {0}")]
     Invalid(InvalidModel),
-    /// The model has something that no target can express yet.
-    #[error("{0}")]
-    Unsupported(&'static str),
     /// A file or folder cannot be read or written.
     #[error("{}: cannot {action}: {source}", path.display())]
     Io {
@@ -49,7 +46,7 @@ impl FatalError for CodegenError {
     fn exit_code(&self) -> u8 {
         match self {
             Self::Model(e) => e.exit_code(),
-            Self::Invalid(_) | Self::Unsupported(_) | Self::Template(_) => exit::BAD_INPUT,
+            Self::Invalid(_) | Self::Template(_) => exit::BAD_INPUT,
             Self::Io { .. } | Self::NotUnicode { .. } | Self::Taken { .. } => exit::IO,
         }
     }

@@ -1,6 +1,7 @@
-//! Turns a learned model into source code: load → lower → render → write.
+//! Turns a learned model into source code: load → simplify → lower → render → write.
 //!
-//! Begin at [`generate`]. It lowers a checked [`Model`] to a form that knows no language (`lower/`), asks each
+//! Begin at [`generate`]. It reduces a checked [`Model`] to its decisions (`simplify.rs`), lowers it to a form that
+//! knows no language (`lower/`), asks each
 //! [`Target`] for the values that its templates print (`targets/`, with `printing/`), renders the templates
 //! (`render.rs`, `templates/`), and replaces the files on disk as a whole (`write.rs`).
 //!
@@ -10,12 +11,13 @@
 //!
 //! ```no_run
 //! use std::path::Path;
-//! use ah_codegen::{Request, Rust, WriteMode, generate};
+//! use ah_codegen::{Detail, Request, Rust, WriteMode, generate};
 //!
 //! let model = ah_types::Model::read(Path::new("model.json"))?;
 //! let report = generate(&Request {
 //!     model: &model,
 //!     targets: &[&Rust],
+//!     detail: Detail::default(),
 //!     out: Path::new("generated"),
 //!     mode: WriteMode::Write,
 //!     templates: None,
@@ -32,16 +34,18 @@ mod lower;
 mod printing;
 mod render;
 mod report;
+mod simplify;
 mod target;
 mod targets;
 mod write;
 
 use std::path::Path;
 
-use ah_types::{Model, OutsidePolicy};
+use ah_types::Model;
 
 pub use error::CodegenError;
 pub use report::{GeneratedFiles, Report};
+pub use simplify::{Detail, simplify};
 pub use target::Target;
 pub use targets::{C, Python, Pytorch, Rust, TARGETS};
 pub use write::{Change, WriteMode};
@@ -56,6 +60,8 @@ pub struct Request<'a> {
     pub model: &'a Model,
     /// The targets.
     pub targets: &'a [&'a dyn Target],
+    /// How much of the model the code holds.
+    pub detail: Detail,
     /// The folder below which everything is written.
     pub out: &'a Path,
     /// What happens on disk.
@@ -75,14 +81,9 @@ pub struct Request<'a> {
 pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     // A model that was not read from a file is checked here.
     request.model.validate().map_err(CodegenError::Invalid)?;
-    // No target knows these yet; code that ignored them would decide otherwise than the model.
-    if !request.model.eligible.is_empty() || request.model.outside != OutsidePolicy::Decide {
-        let reason =
-            "code for `eligible` and `outside` is not generated yet; use the model file with ah-runtime";
-        return Err(CodegenError::Unsupported(reason));
-    }
     let templates = Templates::load(request.templates)?;
-    let lowered = lower::lower(request.model);
+    let model = simplify(request.model, request.detail);
+    let lowered = lower::lower(&model);
     let surroundings = Surroundings { out: request.out, runtime_path: request.runtime_path };
     let mut report = Report { mode: request.mode, generated: Vec::new() };
     for target in request.targets {

@@ -5,7 +5,7 @@ mod cli;
 use std::process::ExitCode;
 
 use ah_cli::{FatalError, exit, stderr, stdout};
-use ah_codegen::{CodegenError, Report, Request, WriteMode, generate};
+use ah_codegen::{CodegenError, Detail, Report, Request, WriteMode, generate};
 use ah_types::Model;
 use clap::Parser;
 use cli::Arguments;
@@ -21,6 +21,7 @@ fn run(arguments: &Arguments) -> Result<Report, CodegenError> {
         model: &model,
         targets: &arguments.target,
         out: &arguments.out,
+        detail: Detail { all_leaves: arguments.all_leaves, ranking: arguments.ranking },
         mode: arguments.mode.into(),
         templates: arguments.templates.as_deref(),
         runtime_path: arguments.runtime_path.as_deref(),

@@ -9,21 +9,28 @@ use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use ah_codegen::{C, Python, Pytorch, Request, Rust, Target, WriteMode, generate};
-use ah_types::{FeatureKind, Model, Node, Ranked, Unsure, Value};
+use ah_codegen::{C, Detail, Python, Pytorch, Request, Rust, Target, WriteMode, generate, simplify};
+use ah_types::{FeatureKind, Model, Node, OutsidePolicy, Ranked, Unsure, Value};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 
 struct Case {
     model: Model,
+    /// What the code holds of it.
+    simple: Model,
     input: String,
     expected: Vec<String>,
 }
 
+/// PyTorch always says what it offers.
 fn case(rng: &mut Pcg64, model: Model, contexts: &[Vec<Value>], says_what_it_offers: bool) -> Case {
     let (mut input, mut expected) = (String::new(), Vec::new());
     // A ranking is told also where a leaf declines.
-    let mut telling = model.clone();
+    let simple = simplify(&model, Detail::default());
+    let mut telling = simple.clone();
+    if telling.outside == OutsidePolicy::Decline {
+        telling.outside = OutsidePolicy::Safe;
+    }
     for node in telling.trees.iter_mut().flat_map(|tree| &mut tree.nodes) {
         if let Node::Leaf(leaf) = node {
             leaf.unsure = None;
@@ -41,11 +48,7 @@ fn case(rng: &mut Pcg64, model: Model, contexts: &[Vec<Value>], says_what_it_off
                 }
             }
         }
-        let mut offered: Vec<bool> = model.choices.iter().map(|_| rng.random_bool(0.5)).collect();
-        // Generated code does not yet decide where the fallback is not offered and the leaf declines.
-        if let Some(fallback) = model.fallback {
-            offered[fallback.index()] = true;
-        }
+        let offered: Vec<bool> = model.choices.iter().map(|_| rng.random_bool(0.5)).collect();
         offered.iter().for_each(|o| input.push(if *o { '1' } else { '0' }));
         input.push('\n');
         let show = |d: Result<&Ranked, Unsure>| d.map_or("-".to_owned(), |r| r.choice.index().to_string());
@@ -57,16 +60,12 @@ fn case(rng: &mut Pcg64, model: Model, contexts: &[Vec<Value>], says_what_it_off
                 write!(ranking, "{}:{:016x},", place.choice.index(), share.to_bits()).unwrap();
             }
         }
-        // PyTorch always says what it offers; code for several trees does not know yet what is usual.
-        let all = if says_what_it_offers || model.trees.len() > 1 {
-            show(model.decide(values, |_| true))
-        } else {
-            show(model.choose(values))
-        };
-        let among = show(model.decide(values, |id| offered[id.index()]));
+        let all = if says_what_it_offers { simple.decide(values, |_| true) } else { simple.choose(values) };
+        let all = show(all);
+        let among = show(simple.decide(values, |id| offered[id.index()]));
         expected.push(format!("{all} {among} {ranking}"));
     }
-    Case { model, input, expected }
+    Case { model, simple, input, expected }
 }
 
 /// Models of all depths. `AH_CASES=N` makes N times as many, and others.
@@ -102,7 +101,7 @@ fn run(command: &mut Command, input: &str, what: &str) -> Vec<String> {
 fn compare(case: &Case, got: &[String], what: &str) {
     assert_eq!(case.expected.len(), got.len(), "{what}");
     for ((expected, got), input) in case.expected.iter().zip(got).zip(case.input.lines()) {
-        assert_eq!(expected.trim_end(), got.trim_end(), "{what}: {input}\n{}", case.model.to_json());
+        assert_eq!(expected.trim_end(), got.trim_end(), "{what}: {input}\n{}", case.simple.to_json());
     }
 }
 
@@ -112,6 +111,7 @@ fn emit(model: &Model, target: &dyn Target, out: &Path, templates: Option<&Path>
         model,
         targets: &[target],
         out,
+        detail: Detail::default(),
         mode: WriteMode::Write,
         templates,
         runtime_path: Some(&runtime),
@@ -217,6 +217,31 @@ fn plausible(rng: &mut Pcg64, model: &Model) -> Vec<Vec<Value>> {
     contexts
 }
 
+/// What generated code holds decides as the whole model does, wherever that has a leaf.
+#[test]
+fn simplified_models_decide_alike() {
+    let mut rng = Pcg64::seed_from_u64(11);
+    let (mut leaves, mut decided) = ([0, 0], 0);
+    let count = |model: &Model| model.trees.iter().map(|tree| tree.leaves().count()).sum::<usize>();
+    for i in 0..300 {
+        let model = models::model(&mut rng, "Random", i % 14, 200);
+        let detail = Detail { all_leaves: rng.random_bool(0.2), ranking: rng.random_range(0..12) };
+        let simple = simplify(&model, detail);
+        simple.validate().unwrap();
+        leaves = [leaves[0] + count(&model), leaves[1] + count(&simple)];
+        for values in models::contexts(&mut rng, &model, 100) {
+            if model.leaf(&values).is_ok() {
+                let choice = |decision: Result<&Ranked, Unsure>| decision.map(|ranked| ranked.choice);
+                let expected = choice(model.choose(&values));
+                assert_eq!(choice(simple.choose(&values)), expected, "{detail:?}\n{}", model.to_json());
+                decided += 1;
+            }
+        }
+    }
+    assert!(leaves[1] < leaves[0] && decided > 10_000, "{leaves:?}, {decided}");
+    println!("{} leaves of {}, {decided} decisions", leaves[1], leaves[0]);
+}
+
 #[test]
 fn rust_decides_as_the_model_does() {
     let mut cases = cases(1, 12, false);
@@ -240,7 +265,7 @@ fn rust(cases: &[Case], profile: &[&str]) -> Duration {
         let text = format!(
             "{text}\n[[bin]]\nname = \"{name}-driver\"\npath = \"src/bin/driver.rs\"\nrequired-features = [\"runtime\"]\n"
         );
-        case.model.write(&folder.path().join(format!("{name}.json"))).unwrap();
+        case.simple.write(&folder.path().join(format!("{name}.json"))).unwrap();
         std::fs::write(path, text).unwrap();
         writeln!(manifest, "    \"{name}\",").unwrap();
         names.push(name);
@@ -306,7 +331,7 @@ fn python(seed: u64, target: &dyn Target, driver: &str) {
     for case in &cases {
         let file = emit(&case.model, target, folder.path(), None);
         let model = folder.path().join("model.json");
-        case.model.write(&model).unwrap();
+        case.simple.write(&model).unwrap();
         let mut command = Command::new("python3");
         command.arg("-B").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(driver)).arg(&file).arg(&model);
         compare(case, &run(&mut command, &case.input, "python3"), &file.display().to_string());

@@ -2,13 +2,14 @@
 
 mod models;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use ah_codegen::{C, CodegenError, Python, Request, Rust, Target, WriteMode, generate};
-use ah_types::{Feature, Features, Model, Schema};
+use ah_codegen::{C, CodegenError, Detail, Python, Request, Rust, Target, WriteMode, generate};
+use ah_types::{Feature, Features, Leaf, Model, Node, Schema};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 
@@ -25,12 +26,13 @@ fn model(choices: &[&str]) -> Model {
     nodes.truncate(1);
     let choices = choices.iter().map(ToString::to_string).collect();
     for node in &mut nodes {
-        if let ah_types::Node::Leaf(leaf) = node {
-            leaf.ranking.clear();
+        if let Node::Leaf(leaf) = node {
+            *leaf = Leaf { ranking: Vec::new(), ranges: Vec::new(), outside: Vec::new(), ..leaf.clone() };
         }
     }
     let trees = vec![ah_types::Tree { nodes }];
-    let model = Model { features, categories, precondition: None, choices, fallback: None, trees, ..base };
+    let (precondition, eligible, fallback) = (None, BTreeMap::new(), None);
+    let model = Model { features, categories, precondition, eligible, choices, fallback, trees, ..base };
     Model::parse(&model.to_json()).unwrap()
 }
 
@@ -39,8 +41,8 @@ fn write(model: &Model, out: &Path) -> Result<(), CodegenError> {
 }
 
 fn generate_at(model: &Model, target: &dyn Target, out: &Path) -> Result<(), CodegenError> {
-    let (mode, runtime_path) = (WriteMode::Write, None);
-    let request = Request { model, targets: &[target], out, mode, templates: None, runtime_path };
+    let (mode, runtime_path, detail) = (WriteMode::Write, None, Detail::default());
+    let request = Request { model, targets: &[target], detail, out, mode, templates: None, runtime_path };
     generate(&request).map(drop)
 }
 

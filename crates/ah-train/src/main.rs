@@ -101,6 +101,7 @@ fn generate(model: &Model, args: &TrainArgs) -> Result<(), Failure> {
         model,
         targets: &[&ah_codegen::Rust],
         out: &args.out,
+        detail: ah_codegen::Detail::default(),
         mode: ah_codegen::WriteMode::Write,
         templates: None,
         runtime_path: args.runtime_path.as_deref(),

@@ -17,6 +17,7 @@
     clippy::wildcard_imports
 )]
 
+use crate::choice::Choice;
 use crate::context::{self, Row};
 use crate::number::*;
 
@@ -54,12 +55,6 @@ pub(crate) fn arith_intensity(row: &impl Row) -> Option<f64> {
 #[inline]
 pub(crate) fn feature_17leqm_leq32(row: &impl Row) -> Option<bool> {
     Some(ge(row.m().float(), 17.0)? && le(row.m().float(), 32.0)?)
-}
-
-/// `33LEQmLEQ64`: `m >= 33 and m <= 64`
-#[inline]
-pub(crate) fn feature_33leqm_leq64(row: &impl Row) -> Option<bool> {
-    Some(ge(row.m().float(), 33.0)? && le(row.m().float(), 64.0)?)
 }
 
 /// `65LEQmLEQ128`: `m >= 65 and m <= 128`

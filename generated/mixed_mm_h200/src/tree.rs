@@ -20,299 +20,52 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
         if n <= 4232.0 {
             let k = number(row.k().float(), 1)?;
             if k <= 14528.0 {
-                if k <= 3120.0 {
-                    if n <= 2144.0 {
-                        if k <= 1144.0 {
-                            Ok(0) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.494 times the fallback's
-                        } else {
-                            let k_times_n = needed(features::k_times_n(row), 13)?;
-                            if k_times_n <= 2514944.0 {
-                                if k <= 1344.0 {
-                                    Ok(1) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 13 inputs, 1.000 times the best time (worst 1.000), at most 0.519 times the fallback's
-                                } else {
-                                    Ok(2) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 17 inputs, 1.000 times the best time (worst 1.000), at most 0.506 times the fallback's
-                                }
-                            } else if k <= 2560.0 {
-                                Ok(3) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 39 inputs, 1.000 times the best time (worst 1.000), at most 0.534 times the fallback's
-                            } else {
-                                Ok(4) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 14 inputs, 1.000 times the best time (worst 1.000), at most 0.502 times the fallback's
-                            }
-                        }
-                    } else if k <= 1472.0 {
-                        let m_times_n = needed(features::m_times_n(row), 12)?;
-                        if m_times_n <= 11008.0 {
-                            if k <= 1144.0 {
-                                Ok(5) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.545 times the fallback's
-                            } else {
-                                Ok(6) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 9 inputs, 1.000 times the best time (worst 1.000), at most 0.561 times the fallback's
-                            }
-                        } else {
-                            let k_times_n = needed(features::k_times_n(row), 13)?;
-                            if k_times_n <= 3863552.0 {
-                                Ok(7) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.529 times the fallback's
-                            } else {
-                                Ok(8) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.543 times the fallback's
-                            }
-                        }
-                    } else {
-                        let ctz_k = needed(features::ctz_k(row), 31)?;
-                        if ctz_k <= 6.0 {
-                            Ok(9) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 4 inputs, 1.003 times the best time (worst 1.013), at most 0.544 times the fallback's
-                        } else if k <= 2624.0 {
-                            Ok(10) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 36 inputs, 1.000 times the best time (worst 1.000), at most 0.545 times the fallback's
-                        } else {
-                            Ok(11) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 22 inputs, 1.000 times the best time (worst 1.000), at most 0.498 times the fallback's
-                        }
-                    }
-                } else if n <= 2104.0 {
-                    if k <= 5232.0 {
-                        let mat1_dtype = needed(row.mat1_dtype(), 7)?;
-                        if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                            return Err(Unsure::UnknownCategory(7));
-                        }
-                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                            if k <= 4672.0 {
-                                Ok(14) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 17 inputs, 1.000 times the best time (worst 1.000), at most 0.519 times the fallback's
-                            } else {
-                                Ok(15) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.474 times the fallback's
-                            }
-                        } else if n <= 1528.0 {
-                            Ok(12) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 14 inputs, 1.000 times the best time (worst 1.000), at most 0.510 times the fallback's
-                        } else {
-                            Ok(13) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 11 inputs, 1.000 times the best time (worst 1.000), at most 0.480 times the fallback's
-                        }
-                    } else if k <= 14272.0 {
-                        if k <= 7824.0 {
-                            Ok(17) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 25 inputs, 1.000 times the best time (worst 1.000), at most 0.516 times the fallback's
-                        } else {
-                            Ok(18) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 34 inputs, 1.000 times the best time (worst 1.000), at most 0.480 times the fallback's
-                        }
-                    } else {
-                        Ok(16) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.463 times the fallback's
-                    }
-                } else if k <= 6992.0 {
-                    if n <= 3208.0 {
-                        if k <= 4800.0 {
-                            Ok(19) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 16 inputs, 1.000 times the best time (worst 1.000), at most 0.469 times the fallback's
-                        } else {
-                            Ok(20) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 15 inputs, 1.000 times the best time (worst 1.000), at most 0.445 times the fallback's
-                        }
-                    } else {
-                        let ctz_k = needed(features::ctz_k(row), 31)?;
-                        if ctz_k <= 5.5 {
-                            Ok(21) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.414 times the fallback's
-                        } else {
-                            Ok(22) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 12 inputs, 1.000 times the best time (worst 1.000), at most 0.388 times the fallback's
-                        }
-                    }
-                } else if n <= 3208.0 {
-                    if k <= 10688.0 {
-                        Ok(23) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 32 inputs, 1.000 times the best time (worst 1.000), at most 0.411 times the fallback's
-                    } else {
-                        Ok(24) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 8 inputs, 1.000 times the best time (worst 1.000), at most 0.364 times the fallback's
-                    }
-                } else if n <= 3904.0 {
-                    Ok(25) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 16 inputs, 1.000 times the best time (worst 1.000), at most 0.303 times the fallback's
-                } else {
-                    Ok(26) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.279 times the fallback's
-                }
+                Ok(0) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 385 inputs, 1.000 times the best time (worst 1.013), at most 0.561 times the fallback's
             } else if n <= 2112.0 {
-                if n <= 1568.0 {
-                    if k <= 31064.0 {
-                        if k <= 20632.0 {
-                            if k <= 18688.0 {
-                                Ok(28) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 11 inputs, 1.000 times the best time (worst 1.000), at most 0.451 times the fallback's
-                            } else {
-                                Ok(29) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.459 times the fallback's
-                            }
-                        } else {
-                            let ctz_k = needed(features::ctz_k(row), 31)?;
-                            if ctz_k <= 6.5 {
-                                Ok(30) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 9 inputs, 1.000 times the best time (worst 1.000), at most 0.416 times the fallback's
-                            } else {
-                                Ok(31) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 19 inputs, 1.001 times the best time (worst 1.014), at most 0.442 times the fallback's
-                            }
-                        }
-                    } else {
-                        Ok(27) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 4 inputs, 1.050 times the best time (worst 1.075), at most 0.364 times the fallback's
-                    }
-                } else {
-                    let k_times_n = needed(features::k_times_n(row), 13)?;
-                    if k_times_n <= 49813504.0 {
-                        if n <= 1672.0 {
-                            Ok(33) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.358 times the fallback's
-                        } else {
-                            let ctz_k = needed(features::ctz_k(row), 31)?;
-                            if ctz_k <= 10.0 {
-                                Ok(34) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 8 inputs, 1.000 times the best time (worst 1.000), at most 0.329 times the fallback's
-                            } else {
-                                Ok(35) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.328 times the fallback's
-                            }
-                        }
-                    } else {
-                        Ok(32) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.314 times the fallback's
-                    }
-                }
+                Ok(1) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 64 inputs, 1.003 times the best time (worst 1.075), at most 0.459 times the fallback's
             } else if n <= 2752.0 {
                 if k <= 25600.0 {
-                    if k <= 20672.0 {
-                        let mat1_dtype = needed(row.mat1_dtype(), 7)?;
-                        if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                            return Err(Unsure::UnknownCategory(7));
-                        }
-                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                            Ok(37) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 10 inputs, 1.000 times the best time (worst 1.000), at most 0.330 times the fallback's
-                        } else {
-                            Ok(36) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.366 times the fallback's
-                        }
-                    } else {
-                        let k_times_n = needed(features::k_times_n(row), 13)?;
-                        if k_times_n <= 54607872.0 {
-                            Ok(38) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 5 inputs, 1.000 times the best time (worst 1.001), at most 0.327 times the fallback's
-                        } else {
-                            Ok(39) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.304 times the fallback's
-                        }
-                    }
+                    Ok(2) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 23 inputs, 1.000 times the best time (worst 1.001), at most 0.366 times the fallback's
                 } else if n <= 2240.0 {
-                    Ok(40) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: 3 inputs, 1.003 times the best time (worst 1.010), at most 0.313 times the fallback's
+                    Ok(3) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: 3 inputs, 1.003 times the best time (worst 1.010), at most 0.313 times the fallback's
                 } else {
                     let mat1_dtype = needed(row.mat1_dtype(), 7)?;
                     if matches!(mat1_dtype, context::Mat1Dtype::Other) {
                         return Err(Unsure::UnknownCategory(7));
                     }
                     if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                        Ok(42) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 4 inputs, 1.001 times the best time (worst 1.005), at most 0.278 times the fallback's
+                        Ok(5) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 4 inputs, 1.001 times the best time (worst 1.005), at most 0.278 times the fallback's
                     } else {
-                        Ok(41) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: 3 inputs, 1.000 times the best time (worst 1.001), at most 0.279 times the fallback's
+                        Ok(4) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: 3 inputs, 1.000 times the best time (worst 1.001), at most 0.279 times the fallback's
                     }
                 }
             } else {
-                let mat1_dtype = needed(row.mat1_dtype(), 7)?;
-                if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                    return Err(Unsure::UnknownCategory(7));
-                }
-                if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                    let ctz_k = needed(features::ctz_k(row), 31)?;
-                    if ctz_k <= 8.5 {
-                        if k <= 20704.0 {
-                            Ok(47) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.291 times the fallback's
-                        } else {
-                            Ok(48) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 7 inputs, 1.000 times the best time (worst 1.000), at most 0.256 times the fallback's
-                        }
-                    } else {
-                        Ok(46) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.234 times the fallback's
-                    }
-                } else if n <= 3264.0 {
-                    Ok(43) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 4 inputs, 1.001 times the best time (worst 1.002), at most 0.277 times the fallback's
-                } else if k <= 24880.0 {
-                    Ok(44) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 8 inputs, 1.000 times the best time (worst 1.000), at most 0.273 times the fallback's
-                } else {
-                    Ok(45) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.245 times the fallback's
-                }
+                Ok(6) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 33 inputs, 1.000 times the best time (worst 1.002), at most 0.291 times the fallback's
             }
         } else if n <= 8496.0 {
             let k_times_n = needed(features::k_times_n(row), 13)?;
             if k_times_n <= 62119936.0 {
-                if n <= 6208.0 {
-                    let k = number(row.k().float(), 1)?;
-                    if k <= 5568.0 {
-                        if k <= 2112.0 {
-                            if k <= 1600.0 {
-                                Ok(49) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 16 inputs, 1.001 times the best time (worst 1.015), at most 0.540 times the fallback's
-                            } else {
-                                Ok(50) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 9 inputs, 1.000 times the best time (worst 1.000), at most 0.503 times the fallback's
-                            }
-                        } else {
-                            let mat1_dtype = needed(row.mat1_dtype(), 7)?;
-                            if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                                return Err(Unsure::UnknownCategory(7));
-                            }
-                            if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                                Ok(52) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 19 inputs, 1.000 times the best time (worst 1.000), at most 0.444 times the fallback's
-                            } else {
-                                Ok(51) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 16 inputs, 1.000 times the best time (worst 1.000), at most 0.438 times the fallback's
-                            }
-                        }
-                    } else if k <= 10048.0 {
-                        let mat1_dtype = needed(row.mat1_dtype(), 7)?;
-                        if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                            return Err(Unsure::UnknownCategory(7));
-                        }
-                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                            Ok(54) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 13 inputs, 1.000 times the best time (worst 1.000), at most 0.321 times the fallback's
-                        } else {
-                            Ok(53) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 8 inputs, 1.000 times the best time (worst 1.000), at most 0.318 times the fallback's
-                        }
-                    } else {
-                        let ctz_k = needed(features::ctz_k(row), 31)?;
-                        if ctz_k <= 7.5 {
-                            Ok(55) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.286 times the fallback's
-                        } else {
-                            Ok(56) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 3 inputs, 1.003 times the best time (worst 1.010), at most 0.301 times the fallback's
-                        }
-                    }
-                } else if k_times_n <= 30793728.0 {
-                    let k = number(row.k().float(), 1)?;
-                    if k <= 1600.0 {
-                        let mat1_dtype = needed(row.mat1_dtype(), 7)?;
-                        if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                            return Err(Unsure::UnknownCategory(7));
-                        }
-                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                            Ok(58) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 11 inputs, 1.001 times the best time (worst 1.015), at most 0.476 times the fallback's
-                        } else {
-                            Ok(57) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.510 times the fallback's
-                        }
-                    } else {
-                        let ctz_k = needed(features::ctz_k(row), 31)?;
-                        if ctz_k <= 5.5 {
-                            Ok(59) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 7 inputs, 1.003 times the best time (worst 1.014), at most 0.407 times the fallback's
-                        } else {
-                            Ok(60) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 23 inputs, 1.000 times the best time (worst 1.001), at most 0.414 times the fallback's
-                        }
-                    }
-                } else {
-                    let m_times_n = needed(features::m_times_n(row), 12)?;
-                    if m_times_n <= 59776.0 {
-                        if n <= 7472.0 {
-                            Ok(62) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 7 inputs, 1.007 times the best time (worst 1.045), at most 0.301 times the fallback's
-                        } else {
-                            Ok(63) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 7 inputs, 1.000 times the best time (worst 1.000), at most 0.281 times the fallback's
-                        }
-                    } else {
-                        Ok(61) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 3 inputs, 1.014 times the best time (worst 1.041), at most 0.288 times the fallback's
-                    }
-                }
+                Ok(7) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 150 inputs, 1.001 times the best time (worst 1.045), at most 0.540 times the fallback's
             } else if n <= 6528.0 {
                 let mat1_dtype = needed(row.mat1_dtype(), 7)?;
                 if matches!(mat1_dtype, context::Mat1Dtype::Other) {
                     return Err(Unsure::UnknownCategory(7));
                 }
                 if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                    let k = number(row.k().float(), 1)?;
-                    if k <= 26704.0 {
-                        let ctz_k = needed(features::ctz_k(row), 31)?;
-                        if ctz_k <= 5.5 {
-                            Ok(69) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 4 inputs, 1.006 times the best time (worst 1.020), at most 0.255 times the fallback's
-                        } else {
-                            Ok(70) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 18 inputs, 1.001 times the best time (worst 1.009), at most 0.263 times the fallback's
-                        }
-                    } else {
-                        Ok(68) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 4 inputs, 1.014 times the best time (worst 1.030), at most 0.247 times the fallback's
-                    }
+                    Ok(12) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 26 inputs, 1.004 times the best time (worst 1.030), at most 0.263 times the fallback's
                 } else if n <= 5056.0 {
                     let k = number(row.k().float(), 1)?;
                     if k <= 19376.0 {
-                        Ok(64) // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: 3 inputs, 1.004 times the best time (worst 1.008), at most 0.281 times the fallback's
+                        Ok(8) // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: 3 inputs, 1.004 times the best time (worst 1.008), at most 0.281 times the fallback's
                     } else {
-                        Ok(65) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: 5 inputs, 1.010 times the best time (worst 1.045), at most 0.269 times the fallback's
+                        Ok(9) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_STREAM-K=2: 5 inputs, 1.010 times the best time (worst 1.045), at most 0.269 times the fallback's
                     }
                 } else {
                     let m_times_k = needed(features::m_times_k(row), 11)?;
                     if m_times_k <= 60288.0 {
-                        Ok(66) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.273 times the fallback's
+                        Ok(10) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.273 times the fallback's
                     } else {
-                        Ok(67) // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: 5 inputs, 1.001 times the best time (worst 1.007), at most 0.276 times the fallback's
+                        Ok(11) // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: 5 inputs, 1.001 times the best time (worst 1.007), at most 0.276 times the fallback's
                     }
                 }
             } else {
@@ -320,27 +73,23 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 if ctz_k <= 6.5 {
                     let k = number(row.k().float(), 1)?;
                     if k <= 15440.0 {
-                        Ok(71) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.257 times the fallback's
+                        Ok(13) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.257 times the fallback's
                     } else {
-                        Ok(72) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 3 inputs, 1.001 times the best time (worst 1.002), at most 0.259 times the fallback's
+                        Ok(14) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 3 inputs, 1.001 times the best time (worst 1.002), at most 0.259 times the fallback's
                     }
                 } else {
                     let k = number(row.k().float(), 1)?;
                     if k <= 19904.0 {
-                        if m <= 6.5 {
-                            Ok(73) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 16 inputs, 1.005 times the best time (worst 1.021), at most 0.256 times the fallback's
-                        } else {
-                            Ok(74) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 4 inputs, 1.007 times the best time (worst 1.026), at most 0.252 times the fallback's
-                        }
+                        Ok(15) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 20 inputs, 1.005 times the best time (worst 1.026), at most 0.256 times the fallback's
                     } else {
                         let mat1_dtype = needed(row.mat1_dtype(), 7)?;
                         if matches!(mat1_dtype, context::Mat1Dtype::Other) {
                             return Err(Unsure::UnknownCategory(7));
                         }
                         if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                            Ok(76) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 7 inputs, 1.005 times the best time (worst 1.017), at most 0.230 times the fallback's
+                            Ok(17) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 7 inputs, 1.005 times the best time (worst 1.017), at most 0.230 times the fallback's
                         } else {
-                            Ok(75) // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: 3 inputs, 1.001 times the best time (worst 1.004), at most 0.234 times the fallback's
+                            Ok(16) // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=1024_stages=2_warps=16_WARPS-K=8_SPLIT-K=1: 3 inputs, 1.001 times the best time (worst 1.004), at most 0.234 times the fallback's
                         }
                     }
                 }
@@ -352,9 +101,9 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     if m_times_k <= 10752.0 {
                         let k = number(row.k().float(), 1)?;
                         if k <= 2752.0 {
-                            Ok(77) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 18 inputs, 1.002 times the best time (worst 1.023), at most 0.500 times the fallback's
+                            Ok(18) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 18 inputs, 1.002 times the best time (worst 1.023), at most 0.500 times the fallback's
                         } else {
-                            Ok(78) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 14 inputs, 1.003 times the best time (worst 1.047), at most 0.310 times the fallback's
+                            Ok(19) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 14 inputs, 1.003 times the best time (worst 1.047), at most 0.310 times the fallback's
                         }
                     } else {
                         let mat2_dtype = needed(row.mat2_dtype(), 8)?;
@@ -362,26 +111,21 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             return Err(Unsure::UnknownCategory(8));
                         }
                         if mat2_dtype == context::Mat2Dtype::TorchUint8 {
-                            Ok(80) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 11 inputs, 1.014 times the best time (worst 1.068), at most 0.347 times the fallback's
+                            Ok(21) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 11 inputs, 1.014 times the best time (worst 1.068), at most 0.347 times the fallback's
                         } else {
-                            Ok(79) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 36 inputs, 1.004 times the best time (worst 1.022), at most 0.322 times the fallback's
+                            Ok(20) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 36 inputs, 1.004 times the best time (worst 1.022), at most 0.322 times the fallback's
                         }
                     }
                 } else {
                     let k_times_n = needed(features::k_times_n(row), 13)?;
                     if k_times_n <= 113123328.0 {
-                        let k = number(row.k().float(), 1)?;
-                        if k <= 3320.0 {
-                            Ok(81) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 29 inputs, 1.002 times the best time (worst 1.045), at most 0.439 times the fallback's
-                        } else {
-                            Ok(82) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 17 inputs, 1.005 times the best time (worst 1.040), at most 0.306 times the fallback's
-                        }
+                        Ok(22) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 46 inputs, 1.003 times the best time (worst 1.045), at most 0.439 times the fallback's
                     } else {
                         let m_times_k = needed(features::m_times_k(row), 11)?;
                         if m_times_k <= 19160.0 {
-                            Ok(83) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.241 times the fallback's
+                            Ok(23) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.241 times the fallback's
                         } else {
-                            Ok(84) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 17 inputs, 1.004 times the best time (worst 1.024), at most 0.246 times the fallback's
+                            Ok(24) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 17 inputs, 1.004 times the best time (worst 1.024), at most 0.246 times the fallback's
                         }
                     }
                 }
@@ -389,34 +133,25 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 let k_times_n = needed(features::k_times_n(row), 13)?;
                 if k_times_n <= 259425280.0 {
                     if k_times_n <= 44777472.0 {
-                        let ctz_k = needed(features::ctz_k(row), 31)?;
-                        if ctz_k <= 6.0 {
-                            Ok(85) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 6 inputs, 1.027 times the best time (worst 1.038), at most 0.363 times the fallback's
-                        } else {
-                            Ok(86) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 31 inputs, 1.000 times the best time (worst 1.012), at most 0.365 times the fallback's
-                        }
+                        Ok(25) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 37 inputs, 1.005 times the best time (worst 1.038), at most 0.365 times the fallback's
                     } else if n <= 15072.0 {
-                        Ok(87) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 42 inputs, 1.004 times the best time (worst 1.041), at most 0.283 times the fallback's
+                        Ok(26) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 42 inputs, 1.004 times the best time (worst 1.041), at most 0.283 times the fallback's
                     } else {
-                        Ok(88) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 21 inputs, 1.005 times the best time (worst 1.054), at most 0.289 times the fallback's
+                        Ok(27) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 21 inputs, 1.005 times the best time (worst 1.054), at most 0.289 times the fallback's
                     }
                 } else {
                     let ctz_k = needed(features::ctz_k(row), 31)?;
                     if ctz_k <= 6.5 {
-                        if n <= 15144.0 {
-                            Ok(89) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 3 inputs, 1.004 times the best time (worst 1.009), at most 0.254 times the fallback's
-                        } else {
-                            Ok(90) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 2 inputs, 1.000 times the best time (worst 1.000), at most 0.238 times the fallback's
-                        }
+                        Ok(28) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 5 inputs, 1.003 times the best time (worst 1.009), at most 0.254 times the fallback's
                     } else {
                         let mat1_dtype = needed(row.mat1_dtype(), 7)?;
                         if matches!(mat1_dtype, context::Mat1Dtype::Other) {
                             return Err(Unsure::UnknownCategory(7));
                         }
                         if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                            Ok(92) // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: 9 inputs, 1.010 times the best time (worst 1.035), at most 0.238 times the fallback's
+                            Ok(30) // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: 9 inputs, 1.010 times the best time (worst 1.035), at most 0.238 times the fallback's
                         } else {
-                            Ok(91) // type=cuda_BLOCK-M=8_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: 9 inputs, 1.004 times the best time (worst 1.012), at most 0.231 times the fallback's
+                            Ok(29) // type=cuda_BLOCK-M=8_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: 9 inputs, 1.004 times the best time (worst 1.012), at most 0.231 times the fallback's
                         }
                     }
                 }
@@ -426,57 +161,27 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
             if k <= 9152.0 {
                 let tiles_128x128 = needed(features::tiles_128x128(row), 37)?;
                 if tiles_128x128 <= 165.5 {
-                    if k <= 2096.0 {
-                        if k <= 1544.0 {
-                            Ok(93) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 13 inputs, 1.005 times the best time (worst 1.071), at most 0.414 times the fallback's
-                        } else {
-                            Ok(94) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 9 inputs, 1.005 times the best time (worst 1.031), at most 0.351 times the fallback's
-                        }
-                    } else {
-                        let k_times_n = needed(features::k_times_n(row), 13)?;
-                        if k_times_n <= 118620160.0 {
-                            Ok(95) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 25 inputs, 1.001 times the best time (worst 1.019), at most 0.299 times the fallback's
-                        } else {
-                            Ok(96) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 8 inputs, 1.002 times the best time (worst 1.012), at most 0.255 times the fallback's
-                        }
-                    }
+                    Ok(31) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 55 inputs, 1.003 times the best time (worst 1.071), at most 0.414 times the fallback's
                 } else if n <= 25408.0 {
-                    if k <= 1600.0 {
-                        Ok(97) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 9 inputs, 1.020 times the best time (worst 1.040), at most 0.370 times the fallback's
-                    } else {
-                        Ok(98) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 27 inputs, 1.004 times the best time (worst 1.029), at most 0.301 times the fallback's
-                    }
+                    Ok(32) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=512_stages=2_warps=8_WARPS-K=8_SPLIT-K=1_mma=direct: 36 inputs, 1.008 times the best time (worst 1.040), at most 0.370 times the fallback's
                 } else if k <= 1600.0 {
-                    Ok(99) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 7 inputs, 1.000 times the best time (worst 1.000), at most 0.289 times the fallback's
+                    Ok(33) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 7 inputs, 1.000 times the best time (worst 1.000), at most 0.289 times the fallback's
                 } else {
-                    Ok(100) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 51 inputs, 1.009 times the best time (worst 1.081), at most 0.279 times the fallback's
+                    Ok(34) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 51 inputs, 1.009 times the best time (worst 1.081), at most 0.279 times the fallback's
                 }
             } else if n <= 21384.0 {
                 let k_times_n = needed(features::k_times_n(row), 13)?;
                 if k_times_n <= 214243328.0 {
-                    if m <= 3.0 {
-                        Ok(101) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 2 inputs, 1.000 times the best time (worst 1.000), at most 0.224 times the fallback's
-                    } else {
-                        Ok(102) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.220 times the fallback's
-                    }
+                    Ok(35) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.224 times the fallback's
                 } else {
-                    let ctz_k = needed(features::ctz_k(row), 31)?;
-                    if ctz_k <= 6.0 {
-                        Ok(103) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.238 times the fallback's
-                    } else {
-                        Ok(104) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 14 inputs, 1.015 times the best time (worst 1.059), at most 0.236 times the fallback's
-                    }
+                    Ok(36) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 19 inputs, 1.011 times the best time (worst 1.059), at most 0.238 times the fallback's
                 }
             } else if n <= 25344.0 {
-                if m <= 6.5 {
-                    Ok(105) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 7 inputs, 1.010 times the best time (worst 1.040), at most 0.233 times the fallback's
-                } else {
-                    Ok(106) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 4 inputs, 1.004 times the best time (worst 1.013), at most 0.248 times the fallback's
-                }
+                Ok(37) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 11 inputs, 1.007 times the best time (worst 1.040), at most 0.248 times the fallback's
             } else if m <= 6.0 {
-                Ok(107) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 14 inputs, 1.004 times the best time (worst 1.021), at most 0.233 times the fallback's
+                Ok(38) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 14 inputs, 1.004 times the best time (worst 1.021), at most 0.233 times the fallback's
             } else {
-                Ok(108) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 4 inputs, 1.001 times the best time (worst 1.006), at most 0.245 times the fallback's
+                Ok(39) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=4_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 4 inputs, 1.001 times the best time (worst 1.006), at most 0.245 times the fallback's
             }
         }
     } else {
@@ -491,108 +196,43 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         if n <= 2176.0 {
                             let k = number(row.k().float(), 1)?;
                             if k <= 2624.0 {
-                                if k <= 1344.0 {
-                                    Ok(110) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: 4 inputs, 1.012 times the best time (worst 1.033), at most 0.736 times the fallback's
-                                } else {
-                                    Ok(111) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: 20 inputs, 1.007 times the best time (worst 1.070), at most 0.793 times the fallback's
-                                }
+                                Ok(40) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: 24 inputs, 1.008 times the best time (worst 1.070), at most 0.793 times the fallback's
                             } else if n <= 1728.0 {
-                                Ok(112) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: 4 inputs, 1.003 times the best time (worst 1.007), at most 0.647 times the fallback's
+                                Ok(41) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: 4 inputs, 1.003 times the best time (worst 1.007), at most 0.647 times the fallback's
                             } else {
-                                Ok(113) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.572 times the fallback's
+                                Ok(42) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.572 times the fallback's
                             }
                         } else {
-                            Ok(109) // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.565 times the fallback's
+                            Ok(43) // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.565 times the fallback's
                         }
                     } else {
                         let k_times_n = needed(features::k_times_n(row), 13)?;
                         if k_times_n <= 28420096.0 {
-                            let k = number(row.k().float(), 1)?;
-                            if k <= 13888.0 {
-                                if k_times_n <= 14094336.0 {
-                                    Ok(114) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: 20 inputs, 1.000 times the best time (worst 1.000), at most 0.679 times the fallback's
-                                } else {
-                                    Ok(115) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: 7 inputs, 1.000 times the best time (worst 1.000), at most 0.615 times the fallback's
-                                }
-                            } else {
-                                let mat2_dtype = needed(row.mat2_dtype(), 8)?;
-                                if matches!(mat2_dtype, context::Mat2Dtype::Other) {
-                                    return Err(Unsure::UnknownCategory(8));
-                                }
-                                if mat2_dtype == context::Mat2Dtype::TorchUint8 {
-                                    Ok(117) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: 3 inputs, 1.021 times the best time (worst 1.063), at most 0.538 times the fallback's
-                                } else {
-                                    Ok(116) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.557 times the fallback's
-                                }
-                            }
+                            Ok(44) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: 35 inputs, 1.002 times the best time (worst 1.063), at most 0.679 times the fallback's
                         } else {
-                            let k = number(row.k().float(), 1)?;
-                            if k <= 19904.0 {
-                                Ok(118) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 4 inputs, 1.027 times the best time (worst 1.078), at most 0.465 times the fallback's
-                            } else if m_times_n <= 26880.0 {
-                                Ok(119) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.498 times the fallback's
-                            } else {
-                                Ok(120) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.030 times the best time (worst 1.093), at most 0.582 times the fallback's
-                            }
+                            Ok(45) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 12 inputs, 1.016 times the best time (worst 1.093), at most 0.582 times the fallback's
                         }
                     }
                 } else {
                     let k = number(row.k().float(), 1)?;
                     if k <= 23984.0 {
                         if k <= 13696.0 {
-                            let m_times_k = needed(features::m_times_k(row), 11)?;
-                            if m_times_k <= 25472.0 {
-                                let n = number(row.n().float(), 2)?;
-                                if n <= 3136.0 {
-                                    Ok(121) // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.707 times the fallback's
-                                } else {
-                                    Ok(122) // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: 7 inputs, 1.001 times the best time (worst 1.002), at most 0.657 times the fallback's
-                                }
-                            } else if m_times_k <= 86336.0 {
-                                Ok(123) // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: 41 inputs, 1.000 times the best time (worst 1.000), at most 0.793 times the fallback's
-                            } else {
-                                Ok(124) // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: 40 inputs, 1.000 times the best time (worst 1.000), at most 0.764 times the fallback's
-                            }
+                            Ok(46) // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: 91 inputs, 1.000 times the best time (worst 1.002), at most 0.793 times the fallback's
                         } else if tiles_16x64 <= 48.5 {
                             if m_times_n <= 35072.0 {
-                                Ok(125) // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: 2 inputs, 1.000 times the best time (worst 1.000), at most 0.662 times the fallback's
+                                Ok(47) // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: 2 inputs, 1.000 times the best time (worst 1.000), at most 0.662 times the fallback's
                             } else {
-                                Ok(126) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 9 inputs, 1.013 times the best time (worst 1.076), at most 0.713 times the fallback's
+                                Ok(48) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 9 inputs, 1.013 times the best time (worst 1.076), at most 0.713 times the fallback's
                             }
                         } else {
-                            let mat1_dtype = needed(row.mat1_dtype(), 7)?;
-                            if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                                return Err(Unsure::UnknownCategory(7));
-                            }
-                            if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                                Ok(128) // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: 7 inputs, 1.000 times the best time (worst 1.000), at most 0.772 times the fallback's
-                            } else {
-                                Ok(127) // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: 4 inputs, 1.003 times the best time (worst 1.014), at most 0.666 times the fallback's
-                            }
+                            Ok(49) // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: 11 inputs, 1.001 times the best time (worst 1.014), at most 0.772 times the fallback's
                         }
                     } else {
                         let feature_17leqm_leq32 = needed(features::feature_17leqm_leq32(row), 16)?;
                         if feature_17leqm_leq32 {
-                            let mat1_dtype = needed(row.mat1_dtype(), 7)?;
-                            if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                                return Err(Unsure::UnknownCategory(7));
-                            }
-                            if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                                Ok(133) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 3 inputs, 1.019 times the best time (worst 1.059), at most 0.474 times the fallback's
-                            } else {
-                                Ok(132) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.538 times the fallback's
-                            }
+                            Ok(51) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 7 inputs, 1.008 times the best time (worst 1.059), at most 0.538 times the fallback's
                         } else {
-                            let n = number(row.n().float(), 2)?;
-                            if n <= 2816.0 {
-                                if k <= 29632.0 {
-                                    Ok(130) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 2 inputs, 1.000 times the best time (worst 1.000), at most 0.332 times the fallback's
-                                } else {
-                                    Ok(131) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.548 times the fallback's
-                                }
-                            } else {
-                                Ok(129) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 4 inputs, 1.030 times the best time (worst 1.082), at most 0.307 times the fallback's
-                            }
+                            Ok(50) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 9 inputs, 1.013 times the best time (worst 1.082), at most 0.548 times the fallback's
                         }
                     }
                 }
@@ -602,40 +242,15 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     let m_times_k = needed(features::m_times_k(row), 11)?;
                     if m_times_k <= 83968.0 {
                         if k <= 1472.0 {
-                            if m <= 16.5 {
-                                let n = number(row.n().float(), 2)?;
-                                if n <= 5760.0 {
-                                    Ok(134) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.675 times the fallback's
-                                } else {
-                                    Ok(135) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: 3 inputs, 1.003 times the best time (worst 1.005), at most 0.583 times the fallback's
-                                }
-                            } else {
-                                let mat1_dtype = needed(row.mat1_dtype(), 7)?;
-                                if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                                    return Err(Unsure::UnknownCategory(7));
-                                }
-                                if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                                    Ok(137) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: 9 inputs, 1.001 times the best time (worst 1.008), at most 0.826 times the fallback's
-                                } else {
-                                    Ok(136) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: 3 inputs, 1.010 times the best time (worst 1.013), at most 0.869 times the fallback's
-                                }
-                            }
+                            Ok(52) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: 19 inputs, 1.003 times the best time (worst 1.013), at most 0.869 times the fallback's
                         } else if k <= 2624.0 {
-                            let mat1_dtype = needed(row.mat1_dtype(), 7)?;
-                            if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                                return Err(Unsure::UnknownCategory(7));
-                            }
-                            if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                                Ok(139) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 12 inputs, 1.000 times the best time (worst 1.004), at most 0.722 times the fallback's
-                            } else {
-                                Ok(138) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 12 inputs, 1.006 times the best time (worst 1.016), at most 0.731 times the fallback's
-                            }
+                            Ok(53) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 24 inputs, 1.003 times the best time (worst 1.016), at most 0.731 times the fallback's
                         } else {
                             let ctz_m = needed(features::ctz_m(row), 30)?;
                             if ctz_m <= 1.0 {
-                                Ok(140) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.443 times the fallback's
+                                Ok(54) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.443 times the fallback's
                             } else {
-                                Ok(141) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 13 inputs, 1.002 times the best time (worst 1.011), at most 0.562 times the fallback's
+                                Ok(55) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 13 inputs, 1.002 times the best time (worst 1.011), at most 0.562 times the fallback's
                             }
                         }
                     } else {
@@ -644,37 +259,13 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             return Err(Unsure::UnknownCategory(7));
                         }
                         if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                            let m_times_n = needed(features::m_times_n(row), 12)?;
-                            if m_times_n <= 70208.0 {
-                                if k <= 6792.0 {
-                                    Ok(146) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 4 inputs, 1.073 times the best time (worst 1.184), at most 0.834 times the fallback's
-                                } else {
-                                    Ok(147) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 6 inputs, 1.021 times the best time (worst 1.100), at most 0.641 times the fallback's
-                                }
-                            } else {
-                                let n = number(row.n().float(), 2)?;
-                                if n <= 6528.0 {
-                                    Ok(148) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 38 inputs, 1.003 times the best time (worst 1.042), at most 0.924 times the fallback's
-                                } else {
-                                    Ok(149) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.303 times the fallback's
-                                }
-                            }
+                            Ok(58) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 51 inputs, 1.010 times the best time (worst 1.184), at most 0.924 times the fallback's
                         } else {
                             let tiles_32x32 = needed(features::tiles_32x32(row), 34)?;
                             if tiles_32x32 <= 132.0 {
-                                let m_times_n = needed(features::m_times_n(row), 12)?;
-                                if m_times_n <= 66048.0 {
-                                    Ok(142) // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: 5 inputs, 1.011 times the best time (worst 1.054), at most 0.826 times the fallback's
-                                } else {
-                                    Ok(143) // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: 31 inputs, 1.004 times the best time (worst 1.038), at most 1.038 times the fallback's
-                                }
+                                Ok(56) // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: 36 inputs, 1.005 times the best time (worst 1.054), at most 1.038 times the fallback's
                             } else {
-                                let k_times_n = needed(features::k_times_n(row), 13)?;
-                                if k_times_n <= 29116416.0 {
-                                    Ok(144) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.834 times the fallback's
-                                } else {
-                                    Ok(145) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.589 times the fallback's
-                                }
+                                Ok(57) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 10 inputs, 1.000 times the best time (worst 1.000), at most 0.834 times the fallback's
                             }
                         }
                     }
@@ -683,24 +274,13 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     if tiles_32x32 <= 134.0 {
                         let arith_intensity = needed(features::arith_intensity(row), 14)?;
                         if arith_intensity <= 61.286141849930544 {
-                            if k <= 17600.0 {
-                                let n = number(row.n().float(), 2)?;
-                                if n <= 3008.0 {
-                                    Ok(150) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 1 input, 1.155 times the best time (worst 1.155), at most 0.880 times the fallback's
-                                } else {
-                                    Ok(151) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 1 input, 1.000 times the best time (worst 1.000), at most 0.356 times the fallback's
-                                }
-                            } else if m <= 29.0 {
-                                Ok(152) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.392 times the fallback's
-                            } else {
-                                Ok(153) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 18 inputs, 1.000 times the best time (worst 1.000), at most 0.816 times the fallback's
-                            }
+                            Ok(59) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 25 inputs, 1.006 times the best time (worst 1.155), at most 0.880 times the fallback's
                         } else {
                             let m_times_k = needed(features::m_times_k(row), 11)?;
                             if m_times_k <= 1725248.0 {
-                                Ok(154) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 3 inputs, 1.002 times the best time (worst 1.005), at most 0.673 times the fallback's
+                                Ok(60) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 3 inputs, 1.002 times the best time (worst 1.005), at most 0.673 times the fallback's
                             } else {
-                                Ok(155) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 3 inputs, 1.025 times the best time (worst 1.037), at most 0.914 times the fallback's
+                                Ok(61) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 3 inputs, 1.025 times the best time (worst 1.037), at most 0.914 times the fallback's
                             }
                         }
                     } else {
@@ -708,19 +288,12 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         if m_times_n <= 79104.0 {
                             let m_times_k = needed(features::m_times_k(row), 11)?;
                             if m_times_k <= 363024.0 {
-                                Ok(156) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 4 inputs, 1.003 times the best time (worst 1.007), at most 0.310 times the fallback's
+                                Ok(62) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 4 inputs, 1.003 times the best time (worst 1.007), at most 0.310 times the fallback's
                             } else {
-                                Ok(157) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.296 times the fallback's
+                                Ok(63) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.296 times the fallback's
                             }
                         } else {
-                            let feature_33leqm_leq64 = needed(features::feature_33leqm_leq64(row), 17)?;
-                            if feature_33leqm_leq64 {
-                                Ok(158) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 3 inputs, 1.000 times the best time (worst 1.001), at most 0.598 times the fallback's
-                            } else if tiles_16x64 <= 94.5 {
-                                Ok(159) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 2 inputs, 1.008 times the best time (worst 1.016), at most 0.254 times the fallback's
-                            } else {
-                                Ok(160) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.664 times the fallback's
-                            }
+                            Ok(64) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 9 inputs, 1.002 times the best time (worst 1.016), at most 0.664 times the fallback's
                         }
                     }
                 }
@@ -732,56 +305,20 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 if k <= 18112.0 {
                     let n = number(row.n().float(), 2)?;
                     if n <= 1320.0 {
-                        if k <= 4672.0 {
-                            if k <= 2472.0 {
-                                Ok(162) // extern_fallback_mixed_mm: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(163) // extern_fallback_mixed_mm: 3 inputs, 1.030 times the best time (worst 1.046), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            Ok(161) // extern_fallback_mixed_mm: 5 inputs, 1.008 times the best time (worst 1.043), at most 1.000 times the fallback's
-                        }
+                        Ok(65) // extern_fallback_mixed_mm: 12 inputs, 1.011 times the best time (worst 1.046), at most 1.000 times the fallback's
                     } else if k <= 5600.0 {
-                        if k <= 1320.0 {
-                            Ok(164) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: 15 inputs, 1.024 times the best time (worst 1.057), at most 0.979 times the fallback's
-                        } else {
-                            Ok(165) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: 78 inputs, 1.001 times the best time (worst 1.055), at most 1.002 times the fallback's
-                        }
+                        Ok(66) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: 93 inputs, 1.005 times the best time (worst 1.057), at most 1.002 times the fallback's
                     } else if tiles_32x32 <= 178.0 {
-                        Ok(166) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: 19 inputs, 1.001 times the best time (worst 1.009), at most 0.992 times the fallback's
+                        Ok(67) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: 19 inputs, 1.001 times the best time (worst 1.009), at most 0.992 times the fallback's
                     } else {
-                        Ok(167) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: 39 inputs, 1.006 times the best time (worst 1.047), at most 1.037 times the fallback's
+                        Ok(68) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: 39 inputs, 1.006 times the best time (worst 1.047), at most 1.037 times the fallback's
                     }
                 } else if tiles_32x32 <= 180.0 {
-                    if k <= 24480.0 {
-                        let m_times_n = needed(features::m_times_n(row), 12)?;
-                        if m_times_n <= 150464.0 {
-                            Ok(168) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: 2 inputs, 1.033 times the best time (worst 1.067), at most 0.966 times the fallback's
-                        } else {
-                            Ok(169) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: 10 inputs, 1.001 times the best time (worst 1.004), at most 0.941 times the fallback's
-                        }
-                    } else {
-                        let mat1_dtype = needed(row.mat1_dtype(), 7)?;
-                        if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                            return Err(Unsure::UnknownCategory(7));
-                        }
-                        if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                            Ok(171) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: 6 inputs, 1.002 times the best time (worst 1.009), at most 0.962 times the fallback's
-                        } else {
-                            Ok(170) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: 3 inputs, 1.013 times the best time (worst 1.023), at most 0.537 times the fallback's
-                        }
-                    }
+                    Ok(69) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: 21 inputs, 1.006 times the best time (worst 1.067), at most 0.966 times the fallback's
                 } else if m <= 36.5 {
-                    let n = number(row.n().float(), 2)?;
-                    if n <= 6200.0 {
-                        Ok(172) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.327 times the fallback's
-                    } else {
-                        Ok(173) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 3 inputs, 1.025 times the best time (worst 1.061), at most 0.324 times the fallback's
-                    }
-                } else if k <= 25752.0 {
-                    Ok(174) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.864 times the fallback's
+                    Ok(70) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 6 inputs, 1.012 times the best time (worst 1.061), at most 0.327 times the fallback's
                 } else {
-                    Ok(175) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 3 inputs, 1.007 times the best time (worst 1.021), at most 0.521 times the fallback's
+                    Ok(71) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 6 inputs, 1.004 times the best time (worst 1.021), at most 0.864 times the fallback's
                 }
             } else {
                 let k_times_n = needed(features::k_times_n(row), 13)?;
@@ -795,20 +332,12 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                 return Err(Unsure::UnknownCategory(7));
                             }
                             if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                                Ok(177) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: 6 inputs, 1.001 times the best time (worst 1.004), at most 0.388 times the fallback's
+                                Ok(73) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: 6 inputs, 1.001 times the best time (worst 1.004), at most 0.388 times the fallback's
                             } else {
-                                Ok(176) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: 7 inputs, 1.007 times the best time (worst 1.025), at most 0.565 times the fallback's
+                                Ok(72) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: 7 inputs, 1.007 times the best time (worst 1.025), at most 0.565 times the fallback's
                             }
                         } else {
-                            let mat1_dtype = needed(row.mat1_dtype(), 7)?;
-                            if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                                return Err(Unsure::UnknownCategory(7));
-                            }
-                            if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                                Ok(179) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: 10 inputs, 1.009 times the best time (worst 1.021), at most 0.517 times the fallback's
-                            } else {
-                                Ok(178) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: 12 inputs, 1.001 times the best time (worst 1.007), at most 0.496 times the fallback's
-                            }
+                            Ok(74) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: 22 inputs, 1.005 times the best time (worst 1.021), at most 0.517 times the fallback's
                         }
                     } else if tiles_16x64 <= 164.5 {
                         let mat1_dtype = needed(row.mat1_dtype(), 7)?;
@@ -816,17 +345,12 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             return Err(Unsure::UnknownCategory(7));
                         }
                         if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                            Ok(181) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: 3 inputs, 1.004 times the best time (worst 1.009), at most 0.283 times the fallback's
+                            Ok(76) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: 3 inputs, 1.004 times the best time (worst 1.009), at most 0.283 times the fallback's
                         } else {
-                            Ok(180) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.325 times the fallback's
+                            Ok(75) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.325 times the fallback's
                         }
                     } else {
-                        let k = number(row.k().float(), 1)?;
-                        if k <= 15168.0 {
-                            Ok(182) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: 6 inputs, 1.009 times the best time (worst 1.018), at most 0.765 times the fallback's
-                        } else {
-                            Ok(183) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: 3 inputs, 1.037 times the best time (worst 1.063), at most 0.673 times the fallback's
-                        }
+                        Ok(77) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: 9 inputs, 1.018 times the best time (worst 1.063), at most 0.765 times the fallback's
                     }
                 } else {
                     let n = number(row.n().float(), 2)?;
@@ -837,28 +361,28 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         }
                         if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
                             if n <= 11136.0 {
-                                Ok(186) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.003 times the best time (worst 1.009), at most 0.244 times the fallback's
+                                Ok(80) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.003 times the best time (worst 1.009), at most 0.244 times the fallback's
                             } else {
-                                Ok(187) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.243 times the fallback's
+                                Ok(81) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.243 times the fallback's
                             }
                         } else {
                             let k = number(row.k().float(), 1)?;
                             if k <= 16064.0 {
-                                Ok(184) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.304 times the fallback's
+                                Ok(78) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.304 times the fallback's
                             } else {
-                                Ok(185) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.247 times the fallback's
+                                Ok(79) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.247 times the fallback's
                             }
                         }
                     } else {
                         let ctz_k = needed(features::ctz_k(row), 31)?;
                         if ctz_k <= 6.5 {
-                            Ok(188) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 4 inputs, 1.005 times the best time (worst 1.009), at most 0.286 times the fallback's
+                            Ok(82) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 4 inputs, 1.005 times the best time (worst 1.009), at most 0.286 times the fallback's
                         } else {
                             let k = number(row.k().float(), 1)?;
                             if k <= 21568.0 {
-                                Ok(189) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: 4 inputs, 1.007 times the best time (worst 1.017), at most 0.240 times the fallback's
+                                Ok(83) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: 4 inputs, 1.007 times the best time (worst 1.017), at most 0.240 times the fallback's
                             } else {
-                                Ok(190) // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: 3 inputs, 1.004 times the best time (worst 1.006), at most 0.231 times the fallback's
+                                Ok(84) // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: 3 inputs, 1.004 times the best time (worst 1.006), at most 0.231 times the fallback's
                             }
                         }
                     }
@@ -870,56 +394,20 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 let k_times_n = needed(features::k_times_n(row), 13)?;
                 if k_times_n <= 26877952.0 {
                     if k_times_n <= 19821824.0 {
-                        let m_times_n = needed(features::m_times_n(row), 12)?;
-                        if m_times_n <= 530432.0 {
-                            let n = number(row.n().float(), 2)?;
-                            if n <= 3776.0 {
-                                Ok(207) // extern_fallback_mixed_mm: 30 inputs, 1.012 times the best time (worst 1.074), at most 1.000 times the fallback's
-                            } else {
-                                Ok(208) // extern_fallback_mixed_mm: 6 inputs, 1.129 times the best time (worst 1.260), at most 1.000 times the fallback's
-                            }
-                        } else if m <= 88.0 {
-                            Ok(209) // extern_fallback_mixed_mm: 5 inputs, 1.101 times the best time (worst 1.188), at most 1.000 times the fallback's
-                        } else {
-                            Ok(210) // extern_fallback_mixed_mm: 22 inputs, 1.015 times the best time (worst 1.098), at most 1.000 times the fallback's
-                        }
+                        Ok(99) // extern_fallback_mixed_mm: 63 inputs, 1.031 times the best time (worst 1.260), at most 1.000 times the fallback's
                     } else {
-                        let k = number(row.k().float(), 1)?;
-                        if k <= 5056.0 {
-                            if k <= 2048.0 {
-                                Ok(212) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 5 inputs, 1.081 times the best time (worst 1.143), at most 0.983 times the fallback's
-                            } else {
-                                Ok(213) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 6 inputs, 1.088 times the best time (worst 1.151), at most 1.008 times the fallback's
-                            }
-                        } else {
-                            Ok(211) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 4 inputs, 1.127 times the best time (worst 1.192), at most 0.956 times the fallback's
-                        }
+                        Ok(100) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 15 inputs, 1.096 times the best time (worst 1.192), at most 1.008 times the fallback's
                     }
                 } else {
                     let n = number(row.n().float(), 2)?;
                     if n <= 5952.0 {
                         if k_times_n <= 37592576.0 {
-                            let arith_intensity = needed(features::arith_intensity(row), 14)?;
-                            if arith_intensity <= 120.54040928366561 {
-                                Ok(214) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 5 inputs, 1.005 times the best time (worst 1.027), at most 0.939 times the fallback's
-                            } else {
-                                Ok(215) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 5 inputs, 1.070 times the best time (worst 1.132), at most 0.860 times the fallback's
-                            }
-                        } else if n <= 3136.0 {
-                            Ok(216) // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 7 inputs, 1.000 times the best time (worst 1.000), at most 0.822 times the fallback's
+                            Ok(101) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 10 inputs, 1.037 times the best time (worst 1.132), at most 0.939 times the fallback's
                         } else {
-                            Ok(217) // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 23 inputs, 1.010 times the best time (worst 1.058), at most 0.780 times the fallback's
+                            Ok(102) // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 30 inputs, 1.008 times the best time (worst 1.058), at most 0.822 times the fallback's
                         }
-                    } else if n <= 11344.0 {
-                        if n <= 8576.0 {
-                            Ok(218) // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 21 inputs, 1.013 times the best time (worst 1.071), at most 0.851 times the fallback's
-                        } else {
-                            Ok(219) // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 9 inputs, 1.038 times the best time (worst 1.104), at most 0.877 times the fallback's
-                        }
-                    } else if n <= 16912.0 {
-                        Ok(220) // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 33 inputs, 1.020 times the best time (worst 1.142), at most 0.836 times the fallback's
                     } else {
-                        Ok(221) // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 52 inputs, 1.000 times the best time (worst 1.016), at most 0.824 times the fallback's
+                        Ok(103) // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 115 inputs, 1.011 times the best time (worst 1.142), at most 0.877 times the fallback's
                     }
                 }
             } else if m <= 32.5 {
@@ -928,16 +416,16 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     if k <= 4096.0 {
                         let ctz_k = needed(features::ctz_k(row), 31)?;
                         if ctz_k <= 5.0 {
-                            Ok(191) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.002 times the best time (worst 1.006), at most 0.427 times the fallback's
+                            Ok(85) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.002 times the best time (worst 1.006), at most 0.427 times the fallback's
                         } else {
-                            Ok(192) // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: 25 inputs, 1.004 times the best time (worst 1.076), at most 0.499 times the fallback's
+                            Ok(86) // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: 25 inputs, 1.004 times the best time (worst 1.076), at most 0.499 times the fallback's
                         }
                     } else {
                         let m_times_k = needed(features::m_times_k(row), 11)?;
                         if m_times_k <= 177096.0 {
-                            Ok(193) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 24 inputs, 1.006 times the best time (worst 1.044), at most 0.299 times the fallback's
+                            Ok(87) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 24 inputs, 1.006 times the best time (worst 1.044), at most 0.299 times the fallback's
                         } else {
-                            Ok(194) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: 18 inputs, 1.003 times the best time (worst 1.021), at most 0.274 times the fallback's
+                            Ok(88) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: 18 inputs, 1.003 times the best time (worst 1.021), at most 0.274 times the fallback's
                         }
                     }
                 } else {
@@ -945,17 +433,12 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     if k <= 2880.0 {
                         let n = number(row.n().float(), 2)?;
                         if n <= 15712.0 {
-                            Ok(195) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: 22 inputs, 1.000 times the best time (worst 1.000), at most 0.756 times the fallback's
+                            Ok(89) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: 22 inputs, 1.000 times the best time (worst 1.000), at most 0.756 times the fallback's
                         } else {
-                            Ok(196) // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: 15 inputs, 1.003 times the best time (worst 1.024), at most 0.670 times the fallback's
+                            Ok(90) // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: 15 inputs, 1.003 times the best time (worst 1.024), at most 0.670 times the fallback's
                         }
                     } else {
-                        let n = number(row.n().float(), 2)?;
-                        if n <= 11512.0 {
-                            Ok(197) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 22 inputs, 1.012 times the best time (worst 1.105), at most 0.481 times the fallback's
-                        } else {
-                            Ok(198) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 62 inputs, 1.017 times the best time (worst 1.159), at most 0.440 times the fallback's
-                        }
+                        Ok(91) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 84 inputs, 1.016 times the best time (worst 1.159), at most 0.481 times the fallback's
                     }
                 }
             } else {
@@ -963,29 +446,24 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 if k_times_n <= 21487616.0 {
                     let n = number(row.n().float(), 2)?;
                     if n <= 8640.0 {
-                        let k = number(row.k().float(), 1)?;
-                        if k <= 3352.0 {
-                            Ok(199) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: 15 inputs, 1.003 times the best time (worst 1.024), at most 0.926 times the fallback's
-                        } else {
-                            Ok(200) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: 2 inputs, 1.045 times the best time (worst 1.058), at most 0.854 times the fallback's
-                        }
+                        Ok(92) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: 17 inputs, 1.008 times the best time (worst 1.058), at most 0.926 times the fallback's
                     } else if n <= 10760.0 {
-                        Ok(201) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 4 inputs, 1.160 times the best time (worst 1.321), at most 1.008 times the fallback's
+                        Ok(93) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 4 inputs, 1.160 times the best time (worst 1.321), at most 1.008 times the fallback's
                     } else {
-                        Ok(202) // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: 8 inputs, 1.000 times the best time (worst 1.000), at most 0.844 times the fallback's
+                        Ok(94) // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: 8 inputs, 1.000 times the best time (worst 1.000), at most 0.844 times the fallback's
                     }
                 } else {
                     let n = number(row.n().float(), 2)?;
                     if n <= 8576.0 {
                         if n <= 6208.0 {
-                            Ok(203) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 16 inputs, 1.006 times the best time (worst 1.078), at most 0.772 times the fallback's
+                            Ok(95) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 16 inputs, 1.006 times the best time (worst 1.078), at most 0.772 times the fallback's
                         } else {
-                            Ok(204) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma: 19 inputs, 1.010 times the best time (worst 1.062), at most 0.642 times the fallback's
+                            Ok(96) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma: 19 inputs, 1.010 times the best time (worst 1.062), at most 0.642 times the fallback's
                         }
                     } else if n <= 10952.0 {
-                        Ok(205) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma: 20 inputs, 1.005 times the best time (worst 1.038), at most 0.684 times the fallback's
+                        Ok(97) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma: 20 inputs, 1.005 times the best time (worst 1.038), at most 0.684 times the fallback's
                     } else {
-                        Ok(206) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 89 inputs, 1.003 times the best time (worst 1.136), at most 0.730 times the fallback's
+                        Ok(98) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 89 inputs, 1.003 times the best time (worst 1.136), at most 0.730 times the fallback's
                     }
                 }
             }

@@ -3,6 +3,8 @@
 
 use crate::FALLBACK;
 use crate::choice::Choice;
+use crate::context::Row;
+use crate::number::Number;
 
 /// Why the heuristic declines. A feature is given by its position: logged ones as in
 /// [`FEATURES`](crate::FEATURES), then derived ones.
@@ -18,15 +20,17 @@ pub enum Unsure {
     LowConfidence,
     /// The best choice may be too slow.
     UnsafeLeaf,
+    /// The input is outside of what training saw.
+    Outside,
     /// No choice that the promise allows is offered.
     NoneAllowed,
 }
 
 /// The end of a path through the tree.
 pub(crate) struct Leaf {
-    /// The choice where all are available.
+    /// The choice where the program does not say what it offers.
     pub best: Result<Choice, Unsure>,
-    /// Why the leaf declines whatever is offered.
+    /// Why the leaf declines.
     pub unsure: Option<Unsure>,
     /// The choices, best first, each with the share of inputs on which it won.
     pub ranking: &'static [(f64, Choice)],
@@ -37,114 +41,41 @@ pub(crate) struct Leaf {
 impl Leaf {
     /// Returns the first ranked choice that is offered and allowed.
     ///
-    /// A leaf that would take the fallback after a choice that is not allowed declines: nothing better
-    /// than the fallback is known.
+    /// The leaf declines instead of taking the fallback after a choice that is not allowed: nothing better
+    /// than the fallback is known. Where the fallback is not offered, declining means nothing, so it takes the first
+    /// choice that is.
     pub(crate) fn pick(&self, offered: impl Fn(Choice) -> bool) -> Result<Choice, Unsure> {
-        if let Some(reason) = self.unsure {
-            return Err(reason);
-        }
-        let mut passed_over = false;
+        let mut passed_over = None;
         for &(_, choice) in self.ranking {
             if !offered(choice) {
                 continue;
             }
-            if self.barred.contains(&choice) {
-                passed_over = true;
-                continue;
+            if self.unsure.is_none() && !self.barred.contains(&choice) {
+                if passed_over.is_some() && Some(choice) == FALLBACK {
+                    break;
+                }
+                return Ok(choice);
             }
-            if passed_over && Some(choice) == FALLBACK {
-                break;
-            }
-            return Ok(choice);
+            passed_over = passed_over.or(Some(choice));
         }
-        Err(Unsure::NoneAllowed)
+        let declines = self.unsure.unwrap_or(Unsure::NoneAllowed);
+        passed_over.filter(|_| FALLBACK.is_some_and(|fallback| !offered(fallback))).ok_or(declines)
     }
 }
 
-pub(crate) static LEAVES: [Leaf; 156] = [
+pub(crate) static LEAVES: [Leaf; 47] = [
     Leaf {
-        // extern_mm: 27 inputs, 1.010 times the best time (worst 1.038), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.33361391694725034, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 41 inputs, 1.031 times the best time (worst 1.176), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.31167247386759583, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 73 inputs, 1.020 times the best time (worst 1.107), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.25344689557018324, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 35 inputs, 1.020 times the best time (worst 1.131), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.30392290249433107, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 150 inputs, 1.029 times the best time (worst 1.216), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
             (0.2659733784733786, Choice::CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Custom0Inner0Cluster4),
-            (0.1520844895844895, Choice::ExternMm),
+            (0.35907168475747026, Choice::ExternMm),
         ],
         barred: &[
+            Choice::CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Custom0Inner0Cluster4,
         ],
     },
     Leaf {
-        // extern_mm: 9 inputs, 1.005 times the best time (worst 1.025), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.6944444444444444, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 4 inputs, 1.004 times the best time (worst 1.017), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.75, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 7 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.9285714285714286, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 50 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
@@ -154,47 +85,15 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         ],
     },
     Leaf {
-        // extern_mm: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.9, Choice::ExternMm),
+            (0.8, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 14 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 2 inputs, 1.019 times the best time (worst 1.038), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.5, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // declines, no choice is allowed: 7 inputs, 1.000 times the best time (worst 1.000), at most 0.992 times the fallback's
         best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &[
@@ -206,7 +105,6 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         ],
     },
     Leaf {
-        // extern_mm: 4 inputs, 1.003 times the best time (worst 1.011), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
@@ -216,187 +114,42 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         ],
     },
     Leaf {
-        // extern_mm: 12 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (1.0, Choice::ExternMm),
+            (0.9305555555555556, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.8333333333333334, Choice::ExternMm),
+            (0.6882716049382716, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (1.0, Choice::ExternMm),
+            (0.48375420875420877, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.8333333333333334, Choice::ExternMm),
+            (0.47329059829059833, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 4 inputs, 1.038 times the best time (worst 1.159), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.75, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 6 inputs, 1.003 times the best time (worst 1.021), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.9166666666666666, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 2 inputs, 1.009 times the best time (worst 1.019), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.5, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 6 inputs, 1.009 times the best time (worst 1.053), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.9166666666666666, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 12 inputs, 1.005 times the best time (worst 1.029), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.6180555555555555, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 4 inputs, 1.008 times the best time (worst 1.032), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.7916666666666666, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 3 inputs, 1.010 times the best time (worst 1.027), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.5, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 15 inputs, 1.014 times the best time (worst 1.132), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.524074074074074, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 2 inputs, 1.012 times the best time (worst 1.022), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.25, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 4 inputs, 1.035 times the best time (worst 1.064), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.1423611111111111, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 12 inputs, 1.002 times the best time (worst 1.008), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.5861111111111111, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 13 inputs, 1.009 times the best time (worst 1.055), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.45299145299145305, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 13 inputs, 1.012 times the best time (worst 1.060), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.4935897435897436, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // cublaslt_ALGO=66_TILE=15_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 3 inputs, 1.015 times the best time (worst 1.031), at most 0.981 times the fallback's
         best: Ok(Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
         unsure: None,
         ranking: &[
@@ -407,7 +160,6 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         ],
     },
     Leaf {
-        // extern_mm: 11 inputs, 1.010 times the best time (worst 1.038), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
@@ -419,298 +171,44 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         ],
     },
     Leaf {
-        // extern_mm: 19 inputs, 1.003 times the best time (worst 1.021), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.7675438596491229, Choice::ExternMm),
+            (0.7627128953771289, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 23 inputs, 1.007 times the best time (worst 1.037), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.553985507246377, Choice::ExternMm),
+            (0.9683333333333334, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 3 inputs, 1.028 times the best time (worst 1.085), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.5, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 5 inputs, 1.037 times the best time (worst 1.195), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.6, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 23 inputs, 1.004 times the best time (worst 1.033), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.8804347826086957, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 5 inputs, 1.009 times the best time (worst 1.021), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.55, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 14 inputs, 1.003 times the best time (worst 1.019), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.6309523809523808, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 31 inputs, 1.001 times the best time (worst 1.023), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.9516129032258065, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.9, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 3 inputs, 1.006 times the best time (worst 1.018), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.5, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 3 inputs, 1.001 times the best time (worst 1.003), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.7777777777777777, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 2 inputs, 1.005 times the best time (worst 1.007), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.3333333333333333, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 2 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 2 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 2 inputs, 1.011 times the best time (worst 1.023), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.6666666666666666, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 3 inputs, 1.004 times the best time (worst 1.009), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.611111111111111, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 77 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 8 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 18 inputs, 1.007 times the best time (worst 1.053), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.5370370370370371, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 60 inputs, 1.028 times the best time (worst 1.127), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
             (0.5722222222222223, Choice::CublasltAlgo66Tile10Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster4),
-            (0.3055555555555556, Choice::ExternMm),
+            (0.5213178294573644, Choice::ExternMm),
         ],
         barred: &[
+            Choice::CublasltAlgo66Tile10Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster4,
         ],
     },
     Leaf {
-        // extern_mm: 43 inputs, 1.022 times the best time (worst 1.087), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.47674418604651164, Choice::ExternMm),
+            (0.9411764705882353, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 11 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.9545454545454546, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 7 inputs, 1.026 times the best time (worst 1.074), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.35714285714285715, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 74 inputs, 1.012 times the best time (worst 1.416), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.740990990990991, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 45 inputs, 1.020 times the best time (worst 1.095), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.40370370370370373, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.8333333333333334, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 3 inputs, 1.004 times the best time (worst 1.009), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.5, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 21 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
@@ -720,37 +218,6 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         ],
     },
     Leaf {
-        // extern_mm: 7 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // cublaslt_ALGO=21_TILE=15_STAGES=6_SPLIT-K=8_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.988 times the fallback's
         best: Ok(Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Custom0Inner0Cluster0),
         unsure: None,
         ranking: &[
@@ -761,57 +228,6 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         ],
     },
     Leaf {
-        // extern_mm: 2 inputs, 1.007 times the best time (worst 1.014), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.225, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 5 inputs, 1.020 times the best time (worst 1.042), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.17857142857142855, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 5 inputs, 1.001 times the best time (worst 1.005), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.5333333333333333, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 8 inputs, 1.027 times the best time (worst 1.070), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.12291666666666667, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 13 inputs, 1.014 times the best time (worst 1.057), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.47692307692307695, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
@@ -821,278 +237,35 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         ],
     },
     Leaf {
-        // extern_mm: 3 inputs, 1.004 times the best time (worst 1.011), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.6666666666666666, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 11 inputs, 1.005 times the best time (worst 1.027), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.7575757575757575, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 9 inputs, 1.018 times the best time (worst 1.109), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.5962962962962962, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 200 inputs, 1.002 times the best time (worst 1.384), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.9825, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 9 inputs, 1.008 times the best time (worst 1.044), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.7777777777777778, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 3 inputs, 1.050 times the best time (worst 1.082), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.1111111111111111, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 5 inputs, 1.007 times the best time (worst 1.033), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.7, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 23 inputs, 1.025 times the best time (worst 1.249), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.6557971014492754, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 8 inputs, 1.005 times the best time (worst 1.027), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.6041666666666666, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 28 inputs, 1.008 times the best time (worst 1.059), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.699404761904762, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 76 inputs, 1.006 times the best time (worst 1.236), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.8245614035087719, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 58 inputs, 1.003 times the best time (worst 1.038), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.775, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 15 inputs, 1.022 times the best time (worst 1.131), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.4222222222222222, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 136 inputs, 1.006 times the best time (worst 1.169), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.8580882352941176, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 6 inputs, 1.057 times the best time (worst 1.109), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.3333333333333333, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 15 inputs, 1.004 times the best time (worst 1.047), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.8222222222222222, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 9 inputs, 1.183 times the best time (worst 1.733), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.2222222222222222, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 9 inputs, 1.007 times the best time (worst 1.048), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.7222222222222222, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 8 inputs, 1.019 times the best time (worst 1.045), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.4375, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 14 inputs, 1.055 times the best time (worst 1.191), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
+            (0.7872344856309872, Choice::ExternMm),
             (0.6071428571428571, Choice::TypeCudaBlockM64BlockN256BlockK64Stages5Warps8StreamK0MmaTma),
-            (0.17857142857142858, Choice::ExternMm),
         ],
         barred: &[
+            Choice::TypeCudaBlockM64BlockN256BlockK64Stages5Warps8StreamK0MmaTma,
         ],
     },
     Leaf {
-        // extern_mm: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.7083333333333333, Choice::ExternMm),
+            (0.6697411003236245, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 16 inputs, 1.004 times the best time (worst 1.035), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.6197916666666667, Choice::ExternMm),
+            (0.3809523809523809, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 62 inputs, 1.017 times the best time (worst 1.378), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.8104838709677419, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 11 inputs, 1.015 times the best time (worst 1.159), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.39999999999999997, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 6 inputs, 1.035 times the best time (worst 1.083), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.19444444444444442, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 5 inputs, 1.033 times the best time (worst 1.082), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.05, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // declines, no choice is allowed: 5 inputs, 1.004 times the best time (worst 1.022), at most 1.001 times the fallback's
         best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &[
@@ -1106,164 +279,28 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         ],
     },
     Leaf {
-        // extern_mm: 4 inputs, 1.022 times the best time (worst 1.048), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.20833333333333331, Choice::ExternMm),
+            (0.6872294372294372, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.611111111111111, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 4 inputs, 1.022 times the best time (worst 1.056), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.25, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 3 inputs, 1.080 times the best time (worst 1.189), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.0, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 43 inputs, 1.006 times the best time (worst 1.139), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.7751937984496123, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 3 inputs, 1.029 times the best time (worst 1.064), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.3333333333333333, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 18 inputs, 1.025 times the best time (worst 1.112), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.449074074074074, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 48 inputs, 1.019 times the best time (worst 1.170), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.4635416666666667, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 292 inputs, 1.013 times the best time (worst 1.396), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.767123287671233, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 1 input, 1.013 times the best time (worst 1.013), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.0, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 15 inputs, 1.012 times the best time (worst 1.063), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.5111111111111112, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 31 inputs, 1.014 times the best time (worst 1.107), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.5215053763440861, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: 5 inputs, 1.003 times the best time (worst 1.009), at most 0.987 times the fallback's
         best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
         unsure: None,
         ranking: &[
-            (0.47857142857142854, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
-            (0.07857142857142857, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5),
-            (0.02857142857142857, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Custom0Inner0Cluster5),
-            (0.02857142857142857, Choice::ExternMm),
+            (0.5251322751322751, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
+            (0.13624338624338622, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5),
+            (0.10846560846560845, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Custom0Inner0Cluster5),
+            (0.015873015873015872, Choice::ExternMm),
         ],
         barred: &[
             Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Custom0Inner0Cluster5,
         ],
     },
     Leaf {
-        // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: 4 inputs, 1.004 times the best time (worst 1.009), at most 0.977 times the fallback's
-        best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
-        unsure: None,
-        ranking: &[
-            (0.5833333333333333, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
-            (0.20833333333333331, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5),
-            (0.20833333333333331, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Custom0Inner0Cluster5),
-            (0.0, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: 3 inputs, 1.006 times the best time (worst 1.017), at most 0.937 times the fallback's
         best: Ok(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5),
         unsure: None,
         ranking: &[
@@ -1276,7 +313,6 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         ],
     },
     Leaf {
-        // declines, no choice is allowed: 3 inputs, 1.005 times the best time (worst 1.016), at most 0.996 times the fallback's
         best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &[
@@ -1290,27 +326,25 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         ],
     },
     Leaf {
-        // extern_mm: 1 input, 1.087 times the best time (worst 1.087), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.0, Choice::ExternMm),
+            (0.3333333333333333, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 2 inputs, 1.010 times the best time (worst 1.019), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
+        best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
         unsure: None,
         ranking: &[
-            (0.5, Choice::ExternMm),
+            (0.7291666666666666, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
+            (0.0625, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.946 times the fallback's
         best: Ok(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5),
         unsure: None,
         ranking: &[
@@ -1323,95 +357,28 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         ],
     },
     Leaf {
-        // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.996 times the fallback's
-        best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
-        unsure: None,
-        ranking: &[
-            (0.611111111111111, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
-            (0.16666666666666666, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: 5 inputs, 1.037 times the best time (worst 1.197), at most 0.822 times the fallback's
-        best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
-        unsure: None,
-        ranking: &[
-            (0.8, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
-            (0.0, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 5 inputs, 1.135 times the best time (worst 1.310), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.0, Choice::ExternMm),
+            (0.40555555555555556, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 18 inputs, 1.041 times the best time (worst 1.150), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.4166666666666667, Choice::ExternMm),
+            (0.8888888888888888, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 22 inputs, 1.026 times the best time (worst 1.217), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.48863636363636365, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 4 inputs, 1.002 times the best time (worst 1.007), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.75, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // declines, no choice is allowed: 3 inputs, 1.011 times the best time (worst 1.034), at most 0.925 times the fallback's
         best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &[
-            (0.6666666666666666, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma),
-            (0.0, Choice::ExternMm),
-        ],
-        barred: &[
-            Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma,
-        ],
-    },
-    Leaf {
-        // declines, no choice is allowed: 3 inputs, 1.000 times the best time (worst 1.001), at most 0.924 times the fallback's
-        best: Err(Unsure::NoneAllowed),
-        unsure: None,
-        ranking: &[
-            (0.8333333333333334, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma),
+            (0.75, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma),
             (0.16666666666666666, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1MmaWgmma),
             (0.0, Choice::ExternMm),
         ],
@@ -1421,7 +388,6 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         ],
     },
     Leaf {
-        // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 16 inputs, 1.007 times the best time (worst 1.041), at most 1.041 times the fallback's
         best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
         unsure: None,
         ranking: &[
@@ -1432,7 +398,6 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         ],
     },
     Leaf {
-        // declines, no choice is allowed: 8 inputs, 1.010 times the best time (worst 1.033), at most 1.012 times the fallback's
         best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &[
@@ -1444,27 +409,15 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         ],
     },
     Leaf {
-        // extern_mm: 13 inputs, 1.004 times the best time (worst 1.038), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.7115384615384616, Choice::ExternMm),
+            (0.5441176470588235, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 4 inputs, 1.048 times the best time (worst 1.074), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.0, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 13 inputs, 1.003 times the best time (worst 1.035), at most 1.008 times the fallback's
         best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
         unsure: None,
         ranking: &[
@@ -1475,7 +428,6 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         ],
     },
     Leaf {
-        // extern_mm: 11 inputs, 1.150 times the best time (worst 1.235), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
@@ -1488,63 +440,29 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         ],
     },
     Leaf {
-        // extern_mm: 3 inputs, 1.021 times the best time (worst 1.023), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.0, Choice::ExternMm),
+            (0.625, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 3 inputs, 1.020 times the best time (worst 1.034), at most 0.959 times the fallback's
         best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
         unsure: None,
         ranking: &[
-            (0.16666666666666666, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
+            (0.75, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
             (0.6666666666666666, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
-            (0.16666666666666666, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
             (0.0, Choice::ExternMm),
+            (0.16666666666666666, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
         ],
         barred: &[
+            Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5,
             Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5,
         ],
     },
     Leaf {
-        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.959 times the fallback's
-        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
-            (0.0, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.934 times the fallback's
-        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
-            (0.0, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 16 inputs, 1.107 times the best time (worst 1.220), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
@@ -1557,7 +475,6 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         ],
     },
     Leaf {
-        // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 18 inputs, 1.008 times the best time (worst 1.046), at most 0.973 times the fallback's
         best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
         unsure: None,
         ranking: &[
@@ -1572,7 +489,6 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         ],
     },
     Leaf {
-        // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 8 inputs, 1.002 times the best time (worst 1.012), at most 0.966 times the fallback's
         best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
         unsure: None,
         ranking: &[
@@ -1585,7 +501,6 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         ],
     },
     Leaf {
-        // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 15 inputs, 1.003 times the best time (worst 1.028), at most 0.994 times the fallback's
         best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
         unsure: None,
         ranking: &[
@@ -1598,37 +513,15 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         ],
     },
     Leaf {
-        // extern_mm: 6 inputs, 1.011 times the best time (worst 1.035), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.3888888888888889, Choice::ExternMm),
+            (0.43, Choice::ExternMm),
         ],
         barred: &[
         ],
     },
     Leaf {
-        // extern_mm: 15 inputs, 1.017 times the best time (worst 1.105), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.47777777777777775, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 4 inputs, 1.018 times the best time (worst 1.071), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.3125, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // declines, no choice is allowed: 4 inputs, 1.004 times the best time (worst 1.012), at most 0.964 times the fallback's
         best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &[
@@ -1640,7 +533,6 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         ],
     },
     Leaf {
-        // extern_mm: 3 inputs, 1.028 times the best time (worst 1.048), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
@@ -1650,41 +542,10 @@ pub(crate) static LEAVES: [Leaf; 156] = [
         ],
     },
     Leaf {
-        // extern_mm: 3 inputs, 1.063 times the best time (worst 1.099), at most 1.000 times the fallback's
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.0, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 4 inputs, 1.010 times the best time (worst 1.017), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.14583333333333331, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 5 inputs, 1.005 times the best time (worst 1.014), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.25, Choice::ExternMm),
-        ],
-        barred: &[
-        ],
-    },
-    Leaf {
-        // extern_mm: 3 inputs, 1.001 times the best time (worst 1.003), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
-        ranking: &[
-            (0.3055555555555555, Choice::ExternMm),
+            (0.18333333333333332, Choice::ExternMm),
         ],
         barred: &[
         ],

@@ -116,27 +116,38 @@ pub struct Promise {
     pub threshold: Option<f64>,
 }
 
-/// Returns the choice to take where all are available; `None` where unsure.
+/// Returns the choice to take where the program does not say what it offers: the fallback, or a choice that training
+/// measured on nearly every input like this one. `None` where unsure.
 #[inline]
 #[must_use]
 pub fn choose(context: &Context) -> Option<Choice> {
     decide(context).ok()
 }
 
-/// Returns the choice to take where all are available.
+/// Like [`choose`], with the reason.
 ///
 /// # Errors
 /// Why the heuristic declines.
 #[inline]
 pub fn decide(context: &Context) -> Result<Choice, Unsure> {
-    end(context)?.best
+    best(context)
+}
+
+#[inline]
+fn best(row: &impl Row) -> Result<Choice, Unsure> {
+    end(row)?.best
 }
 
 /// Returns the choice to take among those that are available for this input; `None` where unsure.
 #[inline]
 #[must_use]
 pub fn choose_among(context: &Context, offered: &[Choice]) -> Option<Choice> {
-    end(context).ok()?.pick(|choice| offered.contains(&choice)).ok()
+    pick(context, |choice| offered.contains(&choice)).ok()
+}
+
+#[inline]
+fn pick(row: &impl Row, offered: impl Fn(Choice) -> bool) -> Result<Choice, Unsure> {
+    end(row)?.pick(|choice| offered(choice))
 }
 
 /// Returns the choices that training saw on inputs like this one, best first, each with the share of those

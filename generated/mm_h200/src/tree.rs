@@ -26,216 +26,52 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     if m_times_n <= 42432.0 {
                         let tiles_32x32 = needed(features::tiles_32x32(row), 20)?;
                         if tiles_32x32 <= 16.5 {
-                            Ok(10) // extern_mm: 14 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
+                            Ok(1) // extern_mm: 14 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
                         } else {
                             let k = number(row.k().float(), 1)?;
                             if k <= 724.0 {
-                                let arith_intensity = needed(features::arith_intensity(row), 15)?;
-                                if arith_intensity <= 22.829746485542316 {
-                                    Ok(11) // extern_mm: 2 inputs, 1.019 times the best time (worst 1.038), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(12) // extern_mm: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                }
+                                Ok(2) // extern_mm: 5 inputs, 1.007 times the best time (worst 1.038), at most 1.000 times the fallback's
                             } else {
                                 let ctz_k = needed(features::ctz_k(row), 17)?;
                                 if ctz_k <= 4.5 {
-                                    Ok(13) // declines, no choice is allowed: 7 inputs, 1.000 times the best time (worst 1.000), at most 0.992 times the fallback's
+                                    Ok(3) // declines, no choice is allowed: 7 inputs, 1.000 times the best time (worst 1.000), at most 0.992 times the fallback's
                                 } else {
-                                    Ok(14) // extern_mm: 4 inputs, 1.003 times the best time (worst 1.011), at most 1.000 times the fallback's
+                                    Ok(4) // extern_mm: 4 inputs, 1.003 times the best time (worst 1.011), at most 1.000 times the fallback's
                                 }
                             }
                         }
                     } else {
-                        let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
-                        if mat1_stride_0 <= 360.0 {
-                            let m_times_k = needed(features::m_times_k(row), 12)?;
-                            if m_times_k <= 135360.0 {
-                                Ok(15) // extern_mm: 12 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                let m = number(row.m().float(), 0)?;
-                                if m <= 616.0 {
-                                    Ok(16) // extern_mm: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(17) // extern_mm: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                }
-                            }
-                        } else if tiles_128x64 <= 14.5 {
-                            let m = number(row.m().float(), 0)?;
-                            if m <= 156.0 {
-                                Ok(18) // extern_mm: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(19) // extern_mm: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
-                            if tiles_64x64 <= 39.0 {
-                                Ok(20) // extern_mm: 4 inputs, 1.038 times the best time (worst 1.159), at most 1.000 times the fallback's
-                            } else {
-                                Ok(21) // extern_mm: 6 inputs, 1.003 times the best time (worst 1.021), at most 1.000 times the fallback's
-                            }
-                        }
+                        Ok(5) // extern_mm: 36 inputs, 1.005 times the best time (worst 1.159), at most 1.000 times the fallback's
                     }
                 } else {
-                    let k = number(row.k().float(), 1)?;
-                    if k <= 3424.0 {
-                        let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
-                        if tiles_64x64 <= 60.5 {
-                            let n = number(row.n().float(), 2)?;
-                            if n <= 300.0 {
-                                let tiles_32x32 = needed(features::tiles_32x32(row), 20)?;
-                                if tiles_32x32 <= 27.5 {
-                                    Ok(1) // extern_mm: 41 inputs, 1.031 times the best time (worst 1.176), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(2) // extern_mm: 73 inputs, 1.020 times the best time (worst 1.107), at most 1.000 times the fallback's
-                                }
-                            } else {
-                                let tiles_32x32 = needed(features::tiles_32x32(row), 20)?;
-                                if tiles_32x32 <= 27.5 {
-                                    Ok(3) // extern_mm: 35 inputs, 1.020 times the best time (worst 1.131), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(4) // extern_mm: 150 inputs, 1.029 times the best time (worst 1.216), at most 1.000 times the fallback's
-                                }
-                            }
-                        } else {
-                            Ok(0) // extern_mm: 27 inputs, 1.010 times the best time (worst 1.038), at most 1.000 times the fallback's
-                        }
-                    } else {
-                        let arith_intensity = needed(features::arith_intensity(row), 15)?;
-                        if arith_intensity <= 155.319538046822 {
-                            if k <= 3809.5 {
-                                if tiles_128x64 <= 5.5 {
-                                    Ok(6) // extern_mm: 4 inputs, 1.004 times the best time (worst 1.017), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(7) // extern_mm: 7 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                }
-                            } else {
-                                let m = number(row.m().float(), 0)?;
-                                if m <= 496.0 {
-                                    Ok(8) // extern_mm: 50 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(9) // extern_mm: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                }
-                            }
-                        } else {
-                            Ok(5) // extern_mm: 9 inputs, 1.005 times the best time (worst 1.025), at most 1.000 times the fallback's
-                        }
-                    }
+                    Ok(0) // extern_mm: 401 inputs, 1.020 times the best time (worst 1.216), at most 1.000 times the fallback's
                 }
             } else {
                 let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
                 if tiles_64x64 <= 130.0 {
                     let n = number(row.n().float(), 2)?;
                     if n <= 450.5 {
-                        let k = number(row.k().float(), 1)?;
-                        if k <= 160.0 {
-                            Ok(22) // extern_mm: 2 inputs, 1.009 times the best time (worst 1.019), at most 1.000 times the fallback's
-                        } else {
-                            let mat1_dtype = needed(row.mat1_dtype(), 7)?;
-                            if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                                return Err(Unsure::UnknownCategory(7));
-                            }
-                            if mat1_dtype == context::Mat1Dtype::TorchBfloat16 {
-                                let arith_intensity = needed(features::arith_intensity(row), 15)?;
-                                if arith_intensity <= 183.0527105300199 {
-                                    Ok(25) // extern_mm: 4 inputs, 1.008 times the best time (worst 1.032), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(26) // extern_mm: 3 inputs, 1.010 times the best time (worst 1.027), at most 1.000 times the fallback's
-                                }
-                            } else {
-                                let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
-                                if mat1_stride_0 <= 238.5 {
-                                    Ok(23) // extern_mm: 6 inputs, 1.009 times the best time (worst 1.053), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(24) // extern_mm: 12 inputs, 1.005 times the best time (worst 1.029), at most 1.000 times the fallback's
-                                }
-                            }
-                        }
+                        Ok(6) // extern_mm: 27 inputs, 1.007 times the best time (worst 1.053), at most 1.000 times the fallback's
                     } else {
                         let ctz_m = needed(features::ctz_m(row), 16)?;
                         if ctz_m <= 2.5 {
-                            if k_times_n <= 1079552.0 {
-                                let m_times_n = needed(features::m_times_n(row), 13)?;
-                                if m_times_n <= 370770.5 {
-                                    Ok(27) // extern_mm: 15 inputs, 1.014 times the best time (worst 1.132), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(28) // extern_mm: 2 inputs, 1.012 times the best time (worst 1.022), at most 1.000 times the fallback's
-                                }
-                            } else if k_times_n <= 1146511.5 {
-                                Ok(29) // extern_mm: 4 inputs, 1.035 times the best time (worst 1.064), at most 1.000 times the fallback's
-                            } else {
-                                Ok(30) // extern_mm: 12 inputs, 1.002 times the best time (worst 1.008), at most 1.000 times the fallback's
-                            }
+                            Ok(7) // extern_mm: 33 inputs, 1.012 times the best time (worst 1.132), at most 1.000 times the fallback's
                         } else {
                             let m = number(row.m().float(), 0)?;
                             if m <= 216.0 {
-                                if tiles_64x64 <= 74.0 {
-                                    Ok(31) // extern_mm: 13 inputs, 1.009 times the best time (worst 1.055), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(32) // extern_mm: 13 inputs, 1.012 times the best time (worst 1.060), at most 1.000 times the fallback's
-                                }
+                                Ok(8) // extern_mm: 26 inputs, 1.010 times the best time (worst 1.060), at most 1.000 times the fallback's
                             } else {
                                 let m_times_k = needed(features::m_times_k(row), 12)?;
                                 if m_times_k <= 49760.0 {
-                                    Ok(33) // cublaslt_ALGO=66_TILE=15_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 3 inputs, 1.015 times the best time (worst 1.031), at most 0.981 times the fallback's
+                                    Ok(9) // cublaslt_ALGO=66_TILE=15_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 3 inputs, 1.015 times the best time (worst 1.031), at most 0.981 times the fallback's
                                 } else {
-                                    Ok(34) // extern_mm: 11 inputs, 1.010 times the best time (worst 1.038), at most 1.000 times the fallback's
+                                    Ok(10) // extern_mm: 11 inputs, 1.010 times the best time (worst 1.038), at most 1.000 times the fallback's
                                 }
                             }
                         }
                     }
                 } else {
-                    let tiles_128x128 = needed(features::tiles_128x128(row), 23)?;
-                    if tiles_128x128 <= 64.5 {
-                        let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
-                        if mat1_stride_0 <= 447.5 {
-                            let mat1_dtype = needed(row.mat1_dtype(), 7)?;
-                            if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                                return Err(Unsure::UnknownCategory(7));
-                            }
-                            if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
-                                let m = number(row.m().float(), 0)?;
-                                if m <= 1920.0 {
-                                    Ok(37) // extern_mm: 3 inputs, 1.028 times the best time (worst 1.085), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(38) // extern_mm: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                }
-                            } else if tiles_64x64 <= 159.5 {
-                                Ok(35) // extern_mm: 19 inputs, 1.003 times the best time (worst 1.021), at most 1.000 times the fallback's
-                            } else {
-                                Ok(36) // extern_mm: 23 inputs, 1.007 times the best time (worst 1.037), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            let k = number(row.k().float(), 1)?;
-                            if k <= 668.0 {
-                                Ok(39) // extern_mm: 5 inputs, 1.037 times the best time (worst 1.195), at most 1.000 times the fallback's
-                            } else {
-                                let ctz_n = needed(features::ctz_n(row), 18)?;
-                                if ctz_n <= 4.5 {
-                                    Ok(40) // extern_mm: 23 inputs, 1.004 times the best time (worst 1.033), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(41) // extern_mm: 5 inputs, 1.009 times the best time (worst 1.021), at most 1.000 times the fallback's
-                                }
-                            }
-                        }
-                    } else if tiles_16x64 <= 1262.0 {
-                        if tiles_16x64 <= 903.0 {
-                            Ok(42) // extern_mm: 14 inputs, 1.003 times the best time (worst 1.019), at most 1.000 times the fallback's
-                        } else {
-                            let ctz_k = needed(features::ctz_k(row), 17)?;
-                            if ctz_k <= 6.5 {
-                                Ok(43) // extern_mm: 31 inputs, 1.001 times the best time (worst 1.023), at most 1.000 times the fallback's
-                            } else {
-                                Ok(44) // extern_mm: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        }
-                    } else {
-                        let m = number(row.m().float(), 0)?;
-                        if m <= 1552.0 {
-                            Ok(45) // extern_mm: 3 inputs, 1.006 times the best time (worst 1.018), at most 1.000 times the fallback's
-                        } else {
-                            Ok(46) // extern_mm: 3 inputs, 1.001 times the best time (worst 1.003), at most 1.000 times the fallback's
-                        }
-                    }
+                    Ok(11) // extern_mm: 137 inputs, 1.005 times the best time (worst 1.195), at most 1.000 times the fallback's
                 }
             }
         } else {
@@ -243,33 +79,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
             if m <= 8.5 {
                 let n = number(row.n().float(), 2)?;
                 if n <= 1852.0 {
-                    let k = number(row.k().float(), 1)?;
-                    if k <= 2720.0 {
-                        Ok(47) // extern_mm: 2 inputs, 1.005 times the best time (worst 1.007), at most 1.000 times the fallback's
-                    } else if k <= 4928.0 {
-                        let ctz_k = needed(features::ctz_k(row), 17)?;
-                        if ctz_k <= 7.0 {
-                            let m_times_k = needed(features::m_times_k(row), 12)?;
-                            if m_times_k <= 24736.0 {
-                                Ok(48) // extern_mm: 2 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(49) // extern_mm: 2 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        } else if n <= 1212.0 {
-                            Ok(50) // extern_mm: 2 inputs, 1.011 times the best time (worst 1.023), at most 1.000 times the fallback's
-                        } else {
-                            Ok(51) // extern_mm: 3 inputs, 1.004 times the best time (worst 1.009), at most 1.000 times the fallback's
-                        }
-                    } else if tiles_16x64 <= 24.5 {
-                        Ok(52) // extern_mm: 77 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                    } else {
-                        let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
-                        if mat1_stride_0 <= 16064.0 {
-                            Ok(53) // extern_mm: 8 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                        } else {
-                            Ok(54) // extern_mm: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                        }
-                    }
+                    Ok(12) // extern_mm: 100 inputs, 1.000 times the best time (worst 1.023), at most 1.000 times the fallback's
                 } else {
                     let mat1_dtype = needed(row.mat1_dtype(), 7)?;
                     if matches!(mat1_dtype, context::Mat1Dtype::Other) {
@@ -277,185 +87,29 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     }
                     if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
                         if k_times_n <= 100464640.0 {
-                            if n <= 3104.0 {
-                                if n <= 2656.0 {
-                                    Ok(62) // extern_mm: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(63) // extern_mm: 3 inputs, 1.004 times the best time (worst 1.009), at most 1.000 times the fallback's
-                                }
-                            } else {
-                                let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
-                                if mat1_stride_0 <= 1352.0 {
-                                    Ok(64) // extern_mm: 21 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(65) // extern_mm: 7 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                }
-                            }
+                            Ok(14) // extern_mm: 34 inputs, 1.000 times the best time (worst 1.009), at most 1.000 times the fallback's
                         } else {
                             let using_tf32 = needed(row.using_tf32(), 11)?;
                             if matches!(using_tf32, context::UsingTf32::Other) {
                                 return Err(Unsure::UnknownCategory(11));
                             }
                             if using_tf32 == context::UsingTf32::False {
-                                Ok(66) // extern_mm: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
+                                Ok(17) // extern_mm: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
                             } else {
                                 let k = number(row.k().float(), 1)?;
                                 if k <= 16672.0 {
-                                    Ok(67) // extern_mm: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
+                                    Ok(15) // extern_mm: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
                                 } else {
-                                    Ok(68) // cublaslt_ALGO=21_TILE=15_STAGES=6_SPLIT-K=8_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.988 times the fallback's
+                                    Ok(16) // cublaslt_ALGO=21_TILE=15_STAGES=6_SPLIT-K=8_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=0: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.988 times the fallback's
                                 }
                             }
                         }
-                    } else if n <= 7712.0 {
-                        let m_times_k = needed(features::m_times_k(row), 12)?;
-                        if m_times_k <= 3081.0 {
-                            Ok(55) // extern_mm: 18 inputs, 1.007 times the best time (worst 1.053), at most 1.000 times the fallback's
-                        } else {
-                            let k = number(row.k().float(), 1)?;
-                            if k <= 8736.0 {
-                                Ok(56) // extern_mm: 60 inputs, 1.028 times the best time (worst 1.127), at most 1.000 times the fallback's
-                            } else {
-                                Ok(57) // extern_mm: 43 inputs, 1.022 times the best time (worst 1.087), at most 1.000 times the fallback's
-                            }
-                        }
                     } else {
-                        let tiles_128x128 = needed(features::tiles_128x128(row), 23)?;
-                        if tiles_128x128 <= 74.5 {
-                            let m_times_n = needed(features::m_times_n(row), 13)?;
-                            if m_times_n <= 44368.0 {
-                                Ok(58) // extern_mm: 11 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(59) // extern_mm: 7 inputs, 1.026 times the best time (worst 1.074), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
-                            if mat1_stride_0 <= 2068.0 {
-                                Ok(60) // extern_mm: 74 inputs, 1.012 times the best time (worst 1.416), at most 1.000 times the fallback's
-                            } else {
-                                Ok(61) // extern_mm: 45 inputs, 1.020 times the best time (worst 1.095), at most 1.000 times the fallback's
-                            }
-                        }
+                        Ok(13) // extern_mm: 258 inputs, 1.018 times the best time (worst 1.416), at most 1.000 times the fallback's
                     }
                 }
             } else {
-                let tiles_64x64 = needed(features::tiles_64x64(row), 21)?;
-                if tiles_64x64 <= 67.5 {
-                    let k = number(row.k().float(), 1)?;
-                    if k <= 3552.0 {
-                        if tiles_16x64 <= 49.0 {
-                            let m_times_k = needed(features::m_times_k(row), 12)?;
-                            if m_times_k <= 63360.0 {
-                                if m_times_k <= 30780.0 {
-                                    Ok(70) // extern_mm: 5 inputs, 1.020 times the best time (worst 1.042), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(71) // extern_mm: 5 inputs, 1.001 times the best time (worst 1.005), at most 1.000 times the fallback's
-                                }
-                            } else {
-                                Ok(69) // extern_mm: 2 inputs, 1.007 times the best time (worst 1.014), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            let mat1_dtype = needed(row.mat1_dtype(), 7)?;
-                            if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                                return Err(Unsure::UnknownCategory(7));
-                            }
-                            if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
-                                if k <= 1944.0 {
-                                    Ok(74) // extern_mm: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(75) // extern_mm: 3 inputs, 1.004 times the best time (worst 1.011), at most 1.000 times the fallback's
-                                }
-                            } else if tiles_64x64 <= 41.0 {
-                                Ok(72) // extern_mm: 8 inputs, 1.027 times the best time (worst 1.070), at most 1.000 times the fallback's
-                            } else {
-                                Ok(73) // extern_mm: 13 inputs, 1.014 times the best time (worst 1.057), at most 1.000 times the fallback's
-                            }
-                        }
-                    } else {
-                        let tiles_32x32 = needed(features::tiles_32x32(row), 20)?;
-                        if tiles_32x32 <= 250.0 {
-                            if k <= 5056.0 {
-                                let m_times_n = needed(features::m_times_n(row), 13)?;
-                                if m_times_n <= 56995.0 {
-                                    Ok(76) // extern_mm: 11 inputs, 1.005 times the best time (worst 1.027), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(77) // extern_mm: 9 inputs, 1.018 times the best time (worst 1.109), at most 1.000 times the fallback's
-                                }
-                            } else {
-                                let n = number(row.n().float(), 2)?;
-                                if n <= 3424.0 {
-                                    Ok(78) // extern_mm: 200 inputs, 1.002 times the best time (worst 1.384), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(79) // extern_mm: 9 inputs, 1.008 times the best time (worst 1.044), at most 1.000 times the fallback's
-                                }
-                            }
-                        } else if k <= 9984.0 {
-                            Ok(80) // extern_mm: 3 inputs, 1.050 times the best time (worst 1.082), at most 1.000 times the fallback's
-                        } else {
-                            Ok(81) // extern_mm: 5 inputs, 1.007 times the best time (worst 1.033), at most 1.000 times the fallback's
-                        }
-                    }
-                } else {
-                    let k = number(row.k().float(), 1)?;
-                    if k <= 5056.0 {
-                        if k_times_n <= 3950592.0 {
-                            let ctz_n = needed(features::ctz_n(row), 18)?;
-                            if ctz_n <= 5.5 {
-                                Ok(82) // extern_mm: 23 inputs, 1.025 times the best time (worst 1.249), at most 1.000 times the fallback's
-                            } else if tiles_64x64 <= 114.5 {
-                                Ok(83) // extern_mm: 8 inputs, 1.005 times the best time (worst 1.027), at most 1.000 times the fallback's
-                            } else {
-                                Ok(84) // extern_mm: 28 inputs, 1.008 times the best time (worst 1.059), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            let arith_intensity = needed(features::arith_intensity(row), 15)?;
-                            if arith_intensity <= 31.57581225821574 {
-                                Ok(85) // extern_mm: 76 inputs, 1.006 times the best time (worst 1.236), at most 1.000 times the fallback's
-                            } else {
-                                let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
-                                if mat1_stride_0 <= 3104.0 {
-                                    Ok(86) // extern_mm: 58 inputs, 1.003 times the best time (worst 1.038), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(87) // extern_mm: 15 inputs, 1.022 times the best time (worst 1.131), at most 1.000 times the fallback's
-                                }
-                            }
-                        }
-                    } else {
-                        let n = number(row.n().float(), 2)?;
-                        if n <= 12128.0 {
-                            let using_tf32 = needed(row.using_tf32(), 11)?;
-                            if matches!(using_tf32, context::UsingTf32::Other) {
-                                return Err(Unsure::UnknownCategory(11));
-                            }
-                            if using_tf32 == context::UsingTf32::True {
-                                let m_times_k = needed(features::m_times_k(row), 12)?;
-                                if m_times_k <= 4932384.0 {
-                                    Ok(90) // extern_mm: 15 inputs, 1.004 times the best time (worst 1.047), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(91) // extern_mm: 9 inputs, 1.183 times the best time (worst 1.733), at most 1.000 times the fallback's
-                                }
-                            } else if k_times_n <= 209258496.0 {
-                                Ok(88) // extern_mm: 136 inputs, 1.006 times the best time (worst 1.169), at most 1.000 times the fallback's
-                            } else {
-                                Ok(89) // extern_mm: 6 inputs, 1.057 times the best time (worst 1.109), at most 1.000 times the fallback's
-                            }
-                        } else if tiles_64x64 <= 258.5 {
-                            let ctz_n = needed(features::ctz_n(row), 18)?;
-                            if ctz_n <= 6.5 {
-                                Ok(92) // extern_mm: 9 inputs, 1.007 times the best time (worst 1.048), at most 1.000 times the fallback's
-                            } else {
-                                Ok(93) // extern_mm: 8 inputs, 1.019 times the best time (worst 1.045), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            let tiles_32x32 = needed(features::tiles_32x32(row), 20)?;
-                            if tiles_32x32 <= 1199.0 {
-                                Ok(94) // extern_mm: 14 inputs, 1.055 times the best time (worst 1.191), at most 1.000 times the fallback's
-                            } else {
-                                Ok(95) // extern_mm: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        }
-                    }
-                }
+                Ok(18) // extern_mm: 686 inputs, 1.010 times the best time (worst 1.733), at most 1.000 times the fallback's
             }
         }
     } else {
@@ -470,51 +124,27 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 if k_times_n <= 679968.0 {
                     let m = number(row.m().float(), 0)?;
                     if m <= 8128.0 {
-                        let k = number(row.k().float(), 1)?;
-                        if k <= 276.0 {
-                            Ok(116) // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: 5 inputs, 1.003 times the best time (worst 1.009), at most 0.987 times the fallback's
-                        } else {
-                            Ok(117) // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: 4 inputs, 1.004 times the best time (worst 1.009), at most 0.977 times the fallback's
-                        }
+                        Ok(23) // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: 9 inputs, 1.003 times the best time (worst 1.009), at most 0.987 times the fallback's
                     } else {
                         let ctz_m = needed(features::ctz_m(row), 16)?;
                         if ctz_m <= 4.5 {
-                            Ok(118) // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: 3 inputs, 1.006 times the best time (worst 1.017), at most 0.937 times the fallback's
+                            Ok(24) // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: 3 inputs, 1.006 times the best time (worst 1.017), at most 0.937 times the fallback's
                         } else {
-                            Ok(119) // declines, no choice is allowed: 3 inputs, 1.005 times the best time (worst 1.016), at most 0.996 times the fallback's
+                            Ok(25) // declines, no choice is allowed: 3 inputs, 1.005 times the best time (worst 1.016), at most 0.996 times the fallback's
                         }
                     }
                 } else if k_times_n <= 837824.0 {
-                    let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
-                    if mat1_stride_1 <= 244.0 {
-                        Ok(120) // extern_mm: 1 input, 1.087 times the best time (worst 1.087), at most 1.000 times the fallback's
-                    } else {
-                        Ok(121) // extern_mm: 2 inputs, 1.010 times the best time (worst 1.019), at most 1.000 times the fallback's
-                    }
+                    Ok(26) // extern_mm: 3 inputs, 1.035 times the best time (worst 1.087), at most 1.000 times the fallback's
                 } else {
                     let n = number(row.n().float(), 2)?;
                     if n <= 1384.0 {
                         if m_times_n <= 3750720.0 {
-                            if m_times_n <= 1748864.0 {
-                                Ok(123) // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.996 times the fallback's
-                            } else {
-                                Ok(124) // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: 5 inputs, 1.037 times the best time (worst 1.197), at most 0.822 times the fallback's
-                            }
+                            Ok(27) // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: 8 inputs, 1.023 times the best time (worst 1.197), at most 0.996 times the fallback's
                         } else {
-                            Ok(122) // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.946 times the fallback's
+                            Ok(28) // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.946 times the fallback's
                         }
                     } else {
-                        let k = number(row.k().float(), 1)?;
-                        if k <= 10464.0 {
-                            let m_times_k = needed(features::m_times_k(row), 12)?;
-                            if m_times_k <= 486816.0 {
-                                Ok(126) // extern_mm: 18 inputs, 1.041 times the best time (worst 1.150), at most 1.000 times the fallback's
-                            } else {
-                                Ok(127) // extern_mm: 22 inputs, 1.026 times the best time (worst 1.217), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            Ok(125) // extern_mm: 5 inputs, 1.135 times the best time (worst 1.310), at most 1.000 times the fallback's
-                        }
+                        Ok(29) // extern_mm: 45 inputs, 1.044 times the best time (worst 1.310), at most 1.000 times the fallback's
                     }
                 }
             } else {
@@ -522,85 +152,17 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 if tiles_128x128 <= 132.5 {
                     let n = number(row.n().float(), 2)?;
                     if n <= 12416.0 {
-                        let mat1_dtype = needed(row.mat1_dtype(), 7)?;
-                        if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                            return Err(Unsure::UnknownCategory(7));
-                        }
-                        if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
-                            let tiles_32x32 = needed(features::tiles_32x32(row), 20)?;
-                            if tiles_32x32 <= 1552.0 {
-                                Ok(100) // extern_mm: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(101) // extern_mm: 5 inputs, 1.033 times the best time (worst 1.082), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            let tiles_32x32 = needed(features::tiles_32x32(row), 20)?;
-                            if tiles_32x32 <= 1835.0 {
-                                let k = number(row.k().float(), 1)?;
-                                if k <= 336.0 {
-                                    Ok(96) // extern_mm: 16 inputs, 1.004 times the best time (worst 1.035), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(97) // extern_mm: 62 inputs, 1.017 times the best time (worst 1.378), at most 1.000 times the fallback's
-                                }
-                            } else if n <= 3968.0 {
-                                Ok(98) // extern_mm: 11 inputs, 1.015 times the best time (worst 1.159), at most 1.000 times the fallback's
-                            } else {
-                                Ok(99) // extern_mm: 6 inputs, 1.035 times the best time (worst 1.083), at most 1.000 times the fallback's
-                            }
-                        }
+                        Ok(19) // extern_mm: 103 inputs, 1.016 times the best time (worst 1.378), at most 1.000 times the fallback's
                     } else {
                         let k = number(row.k().float(), 1)?;
                         if k <= 3776.0 {
-                            if k <= 564.0 {
-                                Ok(103) // extern_mm: 4 inputs, 1.022 times the best time (worst 1.048), at most 1.000 times the fallback's
-                            } else {
-                                Ok(104) // extern_mm: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
+                            Ok(20) // extern_mm: 7 inputs, 1.013 times the best time (worst 1.048), at most 1.000 times the fallback's
                         } else {
-                            Ok(102) // declines, no choice is allowed: 5 inputs, 1.004 times the best time (worst 1.022), at most 1.001 times the fallback's
+                            Ok(21) // declines, no choice is allowed: 5 inputs, 1.004 times the best time (worst 1.022), at most 1.001 times the fallback's
                         }
                     }
                 } else {
-                    let m = number(row.m().float(), 0)?;
-                    if m <= 65.5 {
-                        let k = number(row.k().float(), 1)?;
-                        if k <= 2204.0 {
-                            Ok(105) // extern_mm: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                        } else if k <= 12160.0 {
-                            Ok(106) // extern_mm: 4 inputs, 1.022 times the best time (worst 1.056), at most 1.000 times the fallback's
-                        } else {
-                            Ok(107) // extern_mm: 3 inputs, 1.080 times the best time (worst 1.189), at most 1.000 times the fallback's
-                        }
-                    } else {
-                        let k_times_n = needed(features::k_times_n(row), 14)?;
-                        if k_times_n <= 1057564.5 {
-                            if m_times_n <= 3002880.0 {
-                                let ctz_m = needed(features::ctz_m(row), 16)?;
-                                if ctz_m <= 7.5 {
-                                    Ok(108) // extern_mm: 43 inputs, 1.006 times the best time (worst 1.139), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(109) // extern_mm: 3 inputs, 1.029 times the best time (worst 1.064), at most 1.000 times the fallback's
-                                }
-                            } else if tiles_128x128 <= 262.0 {
-                                Ok(110) // extern_mm: 18 inputs, 1.025 times the best time (worst 1.112), at most 1.000 times the fallback's
-                            } else {
-                                Ok(111) // extern_mm: 48 inputs, 1.019 times the best time (worst 1.170), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            let ctz_m = needed(features::ctz_m(row), 16)?;
-                            if ctz_m <= 7.5 {
-                                if tiles_16x64 <= 11398.0 {
-                                    Ok(112) // extern_mm: 292 inputs, 1.013 times the best time (worst 1.396), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(113) // extern_mm: 1 input, 1.013 times the best time (worst 1.013), at most 1.000 times the fallback's
-                                }
-                            } else if m_times_n <= 3066646.5 {
-                                Ok(114) // extern_mm: 15 inputs, 1.012 times the best time (worst 1.063), at most 1.000 times the fallback's
-                            } else {
-                                Ok(115) // extern_mm: 31 inputs, 1.014 times the best time (worst 1.107), at most 1.000 times the fallback's
-                            }
-                        }
-                    }
+                    Ok(22) // extern_mm: 462 inputs, 1.014 times the best time (worst 1.396), at most 1.000 times the fallback's
                 }
             }
         } else {
@@ -609,38 +171,16 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 return Err(Unsure::UnknownCategory(11));
             }
             if using_tf32 == context::UsingTf32::True {
-                let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
-                if mat1_stride_1 <= 2104.0 {
-                    let k = number(row.k().float(), 1)?;
-                    if k <= 948.0 {
-                        let n = number(row.n().float(), 2)?;
-                        if n <= 7904.0 {
-                            Ok(154) // extern_mm: 5 inputs, 1.005 times the best time (worst 1.014), at most 1.000 times the fallback's
-                        } else {
-                            Ok(155) // extern_mm: 3 inputs, 1.001 times the best time (worst 1.003), at most 1.000 times the fallback's
-                        }
-                    } else {
-                        Ok(153) // extern_mm: 4 inputs, 1.010 times the best time (worst 1.017), at most 1.000 times the fallback's
-                    }
-                } else {
-                    Ok(152) // extern_mm: 3 inputs, 1.063 times the best time (worst 1.099), at most 1.000 times the fallback's
-                }
+                Ok(46) // extern_mm: 15 inputs, 1.017 times the best time (worst 1.099), at most 1.000 times the fallback's
             } else {
                 let ctz_k = needed(features::ctz_k(row), 17)?;
                 if ctz_k <= 3.5 {
                     if ctz_k <= 1.5 {
                         let k = number(row.k().float(), 1)?;
                         if k <= 1164.0 {
-                            let n = number(row.n().float(), 2)?;
-                            if n <= 21622.0 {
-                                Ok(128) // extern_mm: 4 inputs, 1.002 times the best time (worst 1.007), at most 1.000 times the fallback's
-                            } else {
-                                Ok(129) // extern_mm: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        } else if m_times_n <= 19208672.0 {
-                            Ok(130) // declines, no choice is allowed: 3 inputs, 1.011 times the best time (worst 1.034), at most 0.925 times the fallback's
+                            Ok(30) // extern_mm: 9 inputs, 1.001 times the best time (worst 1.007), at most 1.000 times the fallback's
                         } else {
-                            Ok(131) // declines, no choice is allowed: 3 inputs, 1.000 times the best time (worst 1.001), at most 0.924 times the fallback's
+                            Ok(31) // declines, no choice is allowed: 6 inputs, 1.006 times the best time (worst 1.034), at most 0.925 times the fallback's
                         }
                     } else {
                         let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
@@ -648,31 +188,24 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             let arith_intensity = needed(features::arith_intensity(row), 15)?;
                             if arith_intensity <= 370.39439434279507 {
                                 if m_times_n <= 39310336.0 {
-                                    Ok(132) // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 16 inputs, 1.007 times the best time (worst 1.041), at most 1.041 times the fallback's
+                                    Ok(32) // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 16 inputs, 1.007 times the best time (worst 1.041), at most 1.041 times the fallback's
                                 } else {
-                                    Ok(133) // declines, no choice is allowed: 8 inputs, 1.010 times the best time (worst 1.033), at most 1.012 times the fallback's
+                                    Ok(33) // declines, no choice is allowed: 8 inputs, 1.010 times the best time (worst 1.033), at most 1.012 times the fallback's
                                 }
-                            } else if m_times_n <= 50717856.0 {
-                                Ok(134) // extern_mm: 13 inputs, 1.004 times the best time (worst 1.038), at most 1.000 times the fallback's
                             } else {
-                                Ok(135) // extern_mm: 4 inputs, 1.048 times the best time (worst 1.074), at most 1.000 times the fallback's
+                                Ok(34) // extern_mm: 17 inputs, 1.014 times the best time (worst 1.074), at most 1.000 times the fallback's
                             }
                         } else {
                             let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
                             if mat1_stride_0 <= 800.0 {
                                 let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
                                 if mat1_stride_1 <= 2752.0 {
-                                    Ok(136) // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 13 inputs, 1.003 times the best time (worst 1.035), at most 1.008 times the fallback's
+                                    Ok(35) // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 13 inputs, 1.003 times the best time (worst 1.035), at most 1.008 times the fallback's
                                 } else {
-                                    Ok(137) // extern_mm: 11 inputs, 1.150 times the best time (worst 1.235), at most 1.000 times the fallback's
+                                    Ok(36) // extern_mm: 11 inputs, 1.150 times the best time (worst 1.235), at most 1.000 times the fallback's
                                 }
                             } else {
-                                let n = number(row.n().float(), 2)?;
-                                if n <= 8160.0 {
-                                    Ok(138) // extern_mm: 3 inputs, 1.021 times the best time (worst 1.023), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(139) // extern_mm: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                }
+                                Ok(37) // extern_mm: 8 inputs, 1.008 times the best time (worst 1.023), at most 1.000 times the fallback's
                             }
                         }
                     }
@@ -681,52 +214,32 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     if k <= 1032.0 {
                         let m_times_k = needed(features::m_times_k(row), 12)?;
                         if m_times_k <= 586264.0 {
-                            let n = number(row.n().float(), 2)?;
-                            if n <= 17824.0 {
-                                let m = number(row.m().float(), 0)?;
-                                if m <= 1008.0 {
-                                    Ok(141) // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.959 times the fallback's
-                                } else {
-                                    Ok(142) // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.934 times the fallback's
-                                }
-                            } else {
-                                Ok(140) // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 3 inputs, 1.020 times the best time (worst 1.034), at most 0.959 times the fallback's
-                            }
+                            Ok(38) // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 10 inputs, 1.006 times the best time (worst 1.034), at most 0.959 times the fallback's
                         } else {
                             let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
                             if mat2_stride_0 <= 3520.0 {
                                 if k <= 344.0 {
-                                    Ok(143) // extern_mm: 16 inputs, 1.107 times the best time (worst 1.220), at most 1.000 times the fallback's
+                                    Ok(39) // extern_mm: 16 inputs, 1.107 times the best time (worst 1.220), at most 1.000 times the fallback's
                                 } else {
-                                    Ok(144) // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 18 inputs, 1.008 times the best time (worst 1.046), at most 0.973 times the fallback's
+                                    Ok(40) // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 18 inputs, 1.008 times the best time (worst 1.046), at most 0.973 times the fallback's
                                 }
                             } else {
                                 let n = number(row.n().float(), 2)?;
                                 if n <= 6944.0 {
-                                    Ok(145) // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 8 inputs, 1.002 times the best time (worst 1.012), at most 0.966 times the fallback's
+                                    Ok(41) // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 8 inputs, 1.002 times the best time (worst 1.012), at most 0.966 times the fallback's
                                 } else {
-                                    Ok(146) // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 15 inputs, 1.003 times the best time (worst 1.028), at most 0.994 times the fallback's
+                                    Ok(42) // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 15 inputs, 1.003 times the best time (worst 1.028), at most 0.994 times the fallback's
                                 }
                             }
                         }
                     } else if m_times_n <= 20505794.5 {
-                        let arith_intensity = needed(features::arith_intensity(row), 15)?;
-                        if arith_intensity <= 1067.5697709701583 {
-                            let ctz_m = needed(features::ctz_m(row), 16)?;
-                            if ctz_m <= 6.5 {
-                                Ok(148) // extern_mm: 15 inputs, 1.017 times the best time (worst 1.105), at most 1.000 times the fallback's
-                            } else {
-                                Ok(149) // extern_mm: 4 inputs, 1.018 times the best time (worst 1.071), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            Ok(147) // extern_mm: 6 inputs, 1.011 times the best time (worst 1.035), at most 1.000 times the fallback's
-                        }
+                        Ok(43) // extern_mm: 25 inputs, 1.016 times the best time (worst 1.105), at most 1.000 times the fallback's
                     } else {
                         let n = number(row.n().float(), 2)?;
                         if n <= 15168.0 {
-                            Ok(150) // declines, no choice is allowed: 4 inputs, 1.004 times the best time (worst 1.012), at most 0.964 times the fallback's
+                            Ok(44) // declines, no choice is allowed: 4 inputs, 1.004 times the best time (worst 1.012), at most 0.964 times the fallback's
                         } else {
-                            Ok(151) // extern_mm: 3 inputs, 1.028 times the best time (worst 1.048), at most 1.000 times the fallback's
+                            Ok(45) // extern_mm: 3 inputs, 1.028 times the best time (worst 1.048), at most 1.000 times the fallback's
                         }
                     }
                 }

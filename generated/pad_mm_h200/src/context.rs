@@ -69,8 +69,6 @@ pub(crate) trait Row {
     fn n_padded_length(&self) -> Self::Whole;
     /// `mat1_align_size`
     fn mat1_align_size(&self) -> Self::Whole;
-    /// `mat1_dtype`; `None` is undefined
-    fn mat1_dtype(&self) -> Option<Mat1Dtype>;
     /// `prepadded_mat1`; `None` is undefined
     fn prepadded_mat1(&self) -> Option<PrepaddedMat1>;
     /// `prepadded_mat2`; `None` is undefined
@@ -135,11 +133,6 @@ impl Row for Context {
     #[inline]
     fn mat1_align_size(&self) -> i64 {
         self.mat1_align_size
-    }
-
-    #[inline]
-    fn mat1_dtype(&self) -> Option<Mat1Dtype> {
-        Some(self.mat1_dtype)
     }
 
     #[inline]

@@ -17,6 +17,7 @@
     clippy::wildcard_imports
 )]
 
+use crate::choice::Choice;
 use crate::context::{self, Row};
 use crate::number::*;
 
@@ -32,12 +33,6 @@ pub(crate) fn m_times_k(row: &impl Row) -> Option<f64> {
     defined(row.m().float() * row.k().float())
 }
 
-/// `m*n`: `m * n`
-#[inline]
-pub(crate) fn m_times_n(row: &impl Row) -> Option<f64> {
-    defined(row.m().float() * row.n().float())
-}
-
 /// `k*n`: `k * n`
 #[inline]
 pub(crate) fn k_times_n(row: &impl Row) -> Option<f64> {
@@ -48,12 +43,6 @@ pub(crate) fn k_times_n(row: &impl Row) -> Option<f64> {
 #[inline]
 pub(crate) fn k_over_m_times_n(row: &impl Row) -> Option<f64> {
     defined(divide(row.k().float(), row.m().float() * row.n().float()))
-}
-
-/// `arith_intensity`: `if m == 0 or k == 0 or n == 0 then 0 else m * k * n / (m * k + k * n + m * n)`
-#[inline]
-pub(crate) fn arith_intensity(row: &impl Row) -> Option<f64> {
-    defined(if eq(row.m().float(), 0.0)? || eq(row.k().float(), 0.0)? || eq(row.n().float(), 0.0)? { 0.0 } else { divide(row.m().float() * row.k().float() * row.n().float(), row.m().float() * row.k().float() + row.k().float() * row.n().float() + row.m().float() * row.n().float()) })
 }
 
 /// `mat1_innermost_needs_padding`: `(mat1_stride_0 == 1 and m_padded_length != 0) or (mat1_stride_1 == 1 and k_padded_length != 0)`
@@ -68,34 +57,10 @@ pub(crate) fn num_dims_needs_padding(row: &impl Row) -> Option<f64> {
     defined((if ne(row.m_padded_length().float(), 0.0)? { 1.0 } else { 0.0 }) + (if ne(row.k_padded_length().float(), 0.0)? { 1.0 } else { 0.0 }) + (if ne(row.n_padded_length().float(), 0.0)? { 1.0 } else { 0.0 }))
 }
 
-/// `m_multiple_2`: `m % 2 == 0`
-#[inline]
-pub(crate) fn m_multiple_2(row: &impl Row) -> Option<bool> {
-    eq(row.m().low_bits(1), 0.0)
-}
-
-/// `k_multiple_2`: `k % 2 == 0`
-#[inline]
-pub(crate) fn k_multiple_2(row: &impl Row) -> Option<bool> {
-    eq(row.k().low_bits(1), 0.0)
-}
-
-/// `k_multiple_8`: `k % 8 == 0`
-#[inline]
-pub(crate) fn k_multiple_8(row: &impl Row) -> Option<bool> {
-    eq(row.k().low_bits(3), 0.0)
-}
-
 /// `ctz(k)`: `min(ctz(k), 16)`
 #[inline]
 pub(crate) fn ctz_k(row: &impl Row) -> Option<f64> {
     defined(min(row.k().trailing_zeros(), 16.0))
-}
-
-/// `ctz(n)`: `min(ctz(n), 16)`
-#[inline]
-pub(crate) fn ctz_n(row: &impl Row) -> Option<f64> {
-    defined(min(row.n().trailing_zeros(), 16.0))
 }
 
 /// `min(ctz(m),ctz(k))`: `min(ctz(m), ctz(k), 16)`

@@ -3,6 +3,8 @@
 
 use crate::FALLBACK;
 use crate::choice::Choice;
+use crate::context::Row;
+use crate::number::Number;
 
 /// Why the heuristic declines. A feature is given by its position: logged ones as in
 /// [`FEATURES`](crate::FEATURES), then derived ones.
@@ -18,15 +20,17 @@ pub enum Unsure {
     LowConfidence,
     /// The best choice may be too slow.
     UnsafeLeaf,
+    /// The input is outside of what training saw.
+    Outside,
     /// No choice that the promise allows is offered.
     NoneAllowed,
 }
 
 /// The end of a path through the tree.
 pub(crate) struct Leaf {
-    /// The choice where all are available.
+    /// The choice where the program does not say what it offers.
     pub best: Result<Choice, Unsure>,
-    /// Why the leaf declines whatever is offered.
+    /// Why the leaf declines.
     pub unsure: Option<Unsure>,
     /// The choices, best first, each with the share of inputs on which it won.
     pub ranking: &'static [(f64, Choice)],
@@ -34,72 +38,47 @@ pub(crate) struct Leaf {
 
 impl Leaf {
     /// Returns the first ranked choice that is offered.
+    ///
+    /// The leaf declines instead of taking the fallback after a choice that is not allowed: nothing better
+    /// than the fallback is known. Where the fallback is not offered, declining means nothing, so it takes the first
+    /// choice that is.
     pub(crate) fn pick(&self, offered: impl Fn(Choice) -> bool) -> Result<Choice, Unsure> {
-        if let Some(reason) = self.unsure {
-            return Err(reason);
+        let mut passed_over = None;
+        for &(_, choice) in self.ranking {
+            if !offered(choice) {
+                continue;
+            }
+            if self.unsure.is_none() {
+                if passed_over.is_some() && Some(choice) == FALLBACK {
+                    break;
+                }
+                return Ok(choice);
+            }
+            passed_over = passed_over.or(Some(choice));
         }
-        let mut choices = self.ranking.iter().map(|(_, choice)| *choice);
-        choices.find(|choice| offered(*choice)).ok_or(Unsure::NoneAllowed)
+        let declines = self.unsure.unwrap_or(Unsure::NoneAllowed);
+        passed_over.filter(|_| FALLBACK.is_some_and(|fallback| !offered(fallback))).ok_or(declines)
     }
 }
 
-pub(crate) static LEAVES: [Leaf; 183] = [
+pub(crate) static LEAVES: [Leaf; 60] = [
     Leaf {
-        // pad: 4419 inputs, 1.000 times the best time (worst 1.150), at most 1.150 times the fallback's
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
-            (0.996152975786377, Choice::Pad),
-            (0.003847024213622992, Choice::Orig),
+            (0.9985328638497653, Choice::Pad),
+            (0.0014671361502347417, Choice::Orig),
         ],
     },
     Leaf {
-        // pad: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.504 times the fallback's
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
-            (1.0, Choice::Pad),
-            (0.0, Choice::Orig),
+            (0.9788732394366197, Choice::Pad),
+            (0.02112676056338028, Choice::Orig),
         ],
     },
     Leaf {
-        // pad: 1523 inputs, 1.000 times the best time (worst 1.000), at most 0.882 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Pad),
-            (0.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 178 inputs, 1.001 times the best time (worst 1.139), at most 1.139 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (0.9859550561797753, Choice::Pad),
-            (0.014044943820224719, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 17 inputs, 1.012 times the best time (worst 1.116), at most 1.116 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (0.8235294117647058, Choice::Pad),
-            (0.17647058823529413, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 125 inputs, 1.000 times the best time (worst 1.000), at most 0.973 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Pad),
-            (0.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 48 inputs, 1.004 times the best time (worst 1.099), at most 1.099 times the fallback's
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
@@ -108,7 +87,6 @@ pub(crate) static LEAVES: [Leaf; 183] = [
         ],
     },
     Leaf {
-        // orig: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
@@ -116,23 +94,13 @@ pub(crate) static LEAVES: [Leaf; 183] = [
         ],
     },
     Leaf {
-        // orig: 9 inputs, 1.000 times the best time (worst 1.003), at most 1.000 times the fallback's
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.8333333333333334, Choice::Orig),
+            (0.9285714285714286, Choice::Orig),
         ],
     },
     Leaf {
-        // orig: 26 inputs, 1.000 times the best time (worst 1.008), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.9615384615384616, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.913 times the fallback's
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
@@ -141,7 +109,6 @@ pub(crate) static LEAVES: [Leaf; 183] = [
         ],
     },
     Leaf {
-        // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
@@ -149,7 +116,6 @@ pub(crate) static LEAVES: [Leaf; 183] = [
         ],
     },
     Leaf {
-        // pad: 230 inputs, 1.000 times the best time (worst 1.000), at most 0.917 times the fallback's
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
@@ -158,16 +124,6 @@ pub(crate) static LEAVES: [Leaf; 183] = [
         ],
     },
     Leaf {
-        // pad: 1 input, 1.000 times the best time (worst 1.000), at most 0.828 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Pad),
-            (0.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 33 inputs, 1.005 times the best time (worst 1.089), at most 1.089 times the fallback's
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
@@ -176,7 +132,6 @@ pub(crate) static LEAVES: [Leaf; 183] = [
         ],
     },
     Leaf {
-        // orig: 5 inputs, 1.020 times the best time (worst 1.106), at most 1.000 times the fallback's
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
@@ -184,25 +139,22 @@ pub(crate) static LEAVES: [Leaf; 183] = [
         ],
     },
     Leaf {
-        // pad: 21 inputs, 1.001 times the best time (worst 1.018), at most 1.018 times the fallback's
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
-            (0.9523809523809523, Choice::Pad),
-            (0.047619047619047616, Choice::Orig),
+            (0.996152975786377, Choice::Pad),
+            (0.003847024213622992, Choice::Orig),
         ],
     },
     Leaf {
-        // pad: 129 inputs, 1.000 times the best time (worst 1.032), at most 1.032 times the fallback's
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
-            (0.9844961240310077, Choice::Pad),
-            (0.015503875968992248, Choice::Orig),
+            (0.98, Choice::Pad),
+            (0.02, Choice::Orig),
         ],
     },
     Leaf {
-        // pad: 119 inputs, 1.005 times the best time (worst 1.211), at most 1.211 times the fallback's
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
@@ -211,7 +163,6 @@ pub(crate) static LEAVES: [Leaf; 183] = [
         ],
     },
     Leaf {
-        // orig: 33 inputs, 1.083 times the best time (worst 1.692), at most 1.000 times the fallback's
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
@@ -219,43 +170,14 @@ pub(crate) static LEAVES: [Leaf; 183] = [
         ],
     },
     Leaf {
-        // pad: 36 inputs, 1.001 times the best time (worst 1.019), at most 1.019 times the fallback's
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
-            (0.9722222222222222, Choice::Pad),
-            (0.027777777777777776, Choice::Orig),
+            (0.9977777777777778, Choice::Pad),
+            (0.0022222222222222222, Choice::Orig),
         ],
     },
     Leaf {
-        // pad: 953 inputs, 1.000 times the best time (worst 1.000), at most 0.925 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Pad),
-            (0.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 125 inputs, 1.000 times the best time (worst 1.000), at most 0.937 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Pad),
-            (0.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 11 inputs, 1.001 times the best time (worst 1.011), at most 1.011 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (0.8636363636363636, Choice::Pad),
-            (0.13636363636363635, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 30 inputs, 1.001 times the best time (worst 1.025), at most 1.025 times the fallback's
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
@@ -264,7 +186,6 @@ pub(crate) static LEAVES: [Leaf; 183] = [
         ],
     },
     Leaf {
-        // orig: 4 inputs, 1.084 times the best time (worst 1.212), at most 1.000 times the fallback's
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
@@ -272,91 +193,28 @@ pub(crate) static LEAVES: [Leaf; 183] = [
         ],
     },
     Leaf {
-        // orig: 13 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (1.0, Choice::Orig),
+            (0.82, Choice::Orig),
         ],
     },
     Leaf {
-        // orig: 12 inputs, 1.031 times the best time (worst 1.195), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.625, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.882 times the fallback's
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
-            (1.0, Choice::Pad),
-            (0.0, Choice::Orig),
+            (0.9661016949152542, Choice::Pad),
+            (0.03389830508474576, Choice::Orig),
         ],
     },
     Leaf {
-        // pad: 3 inputs, 1.088 times the best time (worst 1.254), at most 1.254 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (0.3333333333333333, Choice::Pad),
-            (0.6666666666666666, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 45 inputs, 1.000 times the best time (worst 1.000), at most 0.828 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Pad),
-            (0.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.901 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Pad),
-            (0.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 21 inputs, 1.091 times the best time (worst 1.287), at most 1.000 times the fallback's
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.38095238095238093, Choice::Orig),
+            (0.8783783783783784, Choice::Orig),
         ],
     },
     Leaf {
-        // orig: 9 inputs, 1.002 times the best time (worst 1.017), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.8888888888888888, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 59 inputs, 1.013 times the best time (worst 1.335), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.8305084745762712, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 133 inputs, 1.001 times the best time (worst 1.047), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.9774436090225563, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 23 inputs, 1.006 times the best time (worst 1.071), at most 1.071 times the fallback's
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
@@ -365,7 +223,6 @@ pub(crate) static LEAVES: [Leaf; 183] = [
         ],
     },
     Leaf {
-        // orig: 124 inputs, 1.038 times the best time (worst 1.869), at most 1.000 times the fallback's
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
@@ -373,52 +230,22 @@ pub(crate) static LEAVES: [Leaf; 183] = [
         ],
     },
     Leaf {
-        // pad: 143 inputs, 1.012 times the best time (worst 1.517), at most 1.517 times the fallback's
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
-            (0.958041958041958, Choice::Pad),
-            (0.04195804195804196, Choice::Orig),
+            (0.9403973509933775, Choice::Pad),
+            (0.059602649006622516, Choice::Orig),
         ],
     },
     Leaf {
-        // pad: 8 inputs, 1.089 times the best time (worst 1.569), at most 1.569 times the fallback's
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
-            (0.625, Choice::Pad),
-            (0.375, Choice::Orig),
+            (0.9775280898876404, Choice::Pad),
+            (0.02247191011235955, Choice::Orig),
         ],
     },
     Leaf {
-        // pad: 5 inputs, 1.059 times the best time (worst 1.216), at most 1.216 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (0.6, Choice::Pad),
-            (0.4, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 6 inputs, 1.030 times the best time (worst 1.193), at most 1.193 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (0.8333333333333334, Choice::Pad),
-            (0.16666666666666666, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 167 inputs, 1.001 times the best time (worst 1.203), at most 1.203 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (0.9940119760479041, Choice::Pad),
-            (0.005988023952095809, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.986 times the fallback's
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
@@ -427,16 +254,6 @@ pub(crate) static LEAVES: [Leaf; 183] = [
         ],
     },
     Leaf {
-        // pad: 11 inputs, 1.000 times the best time (worst 1.000), at most 0.851 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Pad),
-            (0.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 7 inputs, 1.009 times the best time (worst 1.041), at most 1.041 times the fallback's
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
@@ -445,7 +262,6 @@ pub(crate) static LEAVES: [Leaf; 183] = [
         ],
     },
     Leaf {
-        // orig: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
@@ -453,282 +269,42 @@ pub(crate) static LEAVES: [Leaf; 183] = [
         ],
     },
     Leaf {
-        // orig: 59 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (1.0, Choice::Orig),
+            (0.9822580645161291, Choice::Orig),
         ],
     },
     Leaf {
-        // orig: 7 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (1.0, Choice::Orig),
+            (0.989010989010989, Choice::Orig),
         ],
     },
     Leaf {
-        // orig: 11 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (1.0, Choice::Orig),
+            (0.875, Choice::Orig),
         ],
     },
     Leaf {
-        // orig: 8 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 23 inputs, 1.000 times the best time (worst 1.006), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.9782608695652174, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 2 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 6 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 11 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.9545454545454546, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 59 inputs, 1.004 times the best time (worst 1.257), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.9830508474576272, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 15 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 25 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.98, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 33 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.9696969696969697, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 25 inputs, 1.000 times the best time (worst 1.002), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.96, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 9 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 1 input, 1.067 times the best time (worst 1.067), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.5, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 13 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.8333333333333334, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 81 inputs, 1.000 times the best time (worst 1.004), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.9876543209876543, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 2 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 2 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 1 input, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 5 inputs, 1.003 times the best time (worst 1.013), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.8, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 4 inputs, 1.011 times the best time (worst 1.043), at most 1.043 times the fallback's
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
-            (0.75, Choice::Pad),
-            (0.25, Choice::Orig),
+            (0.9, Choice::Pad),
+            (0.1, Choice::Orig),
         ],
     },
     Leaf {
-        // pad: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.914 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Pad),
-            (0.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.858 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Pad),
-            (0.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 31 inputs, 1.000 times the best time (worst 1.001), at most 1.000 times the fallback's
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.967741935483871, Choice::Orig),
+            (0.9900990099009901, Choice::Orig),
         ],
     },
     Leaf {
-        // orig: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 89 inputs, 1.000 times the best time (worst 1.013), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.9325842696629213, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 536 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 7 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 1 input, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 39 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 11 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
@@ -736,7 +312,6 @@ pub(crate) static LEAVES: [Leaf; 183] = [
         ],
     },
     Leaf {
-        // orig: 10 inputs, 1.000 times the best time (worst 1.001), at most 1.000 times the fallback's
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
@@ -744,7 +319,6 @@ pub(crate) static LEAVES: [Leaf; 183] = [
         ],
     },
     Leaf {
-        // pad: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
@@ -753,7 +327,43 @@ pub(crate) static LEAVES: [Leaf; 183] = [
         ],
     },
     Leaf {
-        // pad: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
+        best: Ok(Choice::Pad),
+        unsure: None,
+        ranking: &[
+            (0.8333333333333334, Choice::Pad),
+            (0.16666666666666666, Choice::Orig),
+        ],
+    },
+    Leaf {
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &[
+            (0.6428571428571429, Choice::Orig),
+        ],
+    },
+    Leaf {
+        best: Ok(Choice::Pad),
+        unsure: None,
+        ranking: &[
+            (0.6458333333333334, Choice::Pad),
+            (0.3541666666666667, Choice::Orig),
+        ],
+    },
+    Leaf {
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &[
+            (0.7045454545454546, Choice::Orig),
+        ],
+    },
+    Leaf {
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &[
+            (0.6428571428571429, Choice::Orig),
+        ],
+    },
+    Leaf {
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
@@ -762,16 +372,42 @@ pub(crate) static LEAVES: [Leaf; 183] = [
         ],
     },
     Leaf {
-        // pad: 4 inputs, 1.000 times the best time (worst 1.002), at most 1.002 times the fallback's
-        best: Ok(Choice::Pad),
+        best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.625, Choice::Pad),
-            (0.375, Choice::Orig),
+            (0.9032258064516129, Choice::Orig),
         ],
     },
     Leaf {
-        // pad: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.991 times the fallback's
+        best: Ok(Choice::Pad),
+        unsure: None,
+        ranking: &[
+            (0.875, Choice::Pad),
+            (0.125, Choice::Orig),
+        ],
+    },
+    Leaf {
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &[
+            (0.9583333333333334, Choice::Orig),
+        ],
+    },
+    Leaf {
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &[
+            (0.93, Choice::Orig),
+        ],
+    },
+    Leaf {
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &[
+            (0.8655913978494624, Choice::Orig),
+        ],
+    },
+    Leaf {
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
@@ -780,41 +416,13 @@ pub(crate) static LEAVES: [Leaf; 183] = [
         ],
     },
     Leaf {
-        // orig: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.875, Choice::Orig),
+            (0.6666666666666666, Choice::Orig),
         ],
     },
     Leaf {
-        // orig: 31 inputs, 1.000 times the best time (worst 1.003), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.6129032258064516, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 21 inputs, 1.000 times the best time (worst 1.001), at most 1.001 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (0.5952380952380952, Choice::Pad),
-            (0.40476190476190477, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.996 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Pad),
-            (0.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 7 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
@@ -822,244 +430,13 @@ pub(crate) static LEAVES: [Leaf; 183] = [
         ],
     },
     Leaf {
-        // orig: 15 inputs, 1.000 times the best time (worst 1.001), at most 1.000 times the fallback's
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.6, Choice::Orig),
+            (0.803030303030303, Choice::Orig),
         ],
     },
     Leaf {
-        // orig: 4 inputs, 1.008 times the best time (worst 1.027), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.5, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.8333333333333334, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 4 inputs, 1.001 times the best time (worst 1.005), at most 1.005 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (0.75, Choice::Pad),
-            (0.25, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.988 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Pad),
-            (0.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 68 inputs, 1.000 times the best time (worst 1.004), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.9705882352941176, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 5 inputs, 1.007 times the best time (worst 1.034), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.6, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 21 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.9761904761904762, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 61 inputs, 1.004 times the best time (worst 1.122), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.8278688524590164, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 3 inputs, 1.017 times the best time (worst 1.045), at most 1.045 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (0.3333333333333333, Choice::Pad),
-            (0.6666666666666666, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 13 inputs, 1.000 times the best time (worst 1.000), at most 0.996 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Pad),
-            (0.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 21 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.6666666666666666, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 15 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.9666666666666667, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 8 inputs, 1.000 times the best time (worst 1.002), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.875, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 9 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.8888888888888888, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 18 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.9444444444444444, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 31 inputs, 1.004 times the best time (worst 1.055), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.8709677419354839, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 47 inputs, 1.000 times the best time (worst 1.018), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.9680851063829787, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 11 inputs, 1.014 times the best time (worst 1.050), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.36363636363636365, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.990 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Pad),
-            (0.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 3 inputs, 1.010 times the best time (worst 1.031), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.6666666666666666, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 8 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.9375, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 13 inputs, 1.000 times the best time (worst 1.005), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.9230769230769231, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 9 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 15 inputs, 1.001 times the best time (worst 1.014), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.9333333333333333, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 5 inputs, 1.005 times the best time (worst 1.018), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.6, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 4 inputs, 1.050 times the best time (worst 1.154), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.125, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 20 inputs, 1.000 times the best time (worst 1.007), at most 1.000 times the fallback's
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
@@ -1067,7 +444,6 @@ pub(crate) static LEAVES: [Leaf; 183] = [
         ],
     },
     Leaf {
-        // pad: 6 inputs, 1.006 times the best time (worst 1.026), at most 1.026 times the fallback's
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
@@ -1076,16 +452,42 @@ pub(crate) static LEAVES: [Leaf; 183] = [
         ],
     },
     Leaf {
-        // pad: 2 inputs, 1.004 times the best time (worst 1.005), at most 1.005 times the fallback's
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
-            (0.0, Choice::Pad),
+            (0.7142857142857143, Choice::Pad),
+            (0.2857142857142857, Choice::Orig),
+        ],
+    },
+    Leaf {
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &[
+            (0.9887640449438202, Choice::Orig),
+        ],
+    },
+    Leaf {
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &[
             (1.0, Choice::Orig),
         ],
     },
     Leaf {
-        // pad: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.969 times the fallback's
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &[
+            (1.0, Choice::Orig),
+        ],
+    },
+    Leaf {
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &[
+            (0.9, Choice::Orig),
+        ],
+    },
+    Leaf {
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
@@ -1094,468 +496,17 @@ pub(crate) static LEAVES: [Leaf; 183] = [
         ],
     },
     Leaf {
-        // orig: 11 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (1.0, Choice::Orig),
+            (0.9100817438692098, Choice::Orig),
         ],
     },
     Leaf {
-        // orig: 137 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 74 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 24 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 6 inputs, 1.006 times the best time (worst 1.027), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.6666666666666666, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 7 inputs, 1.001 times the best time (worst 1.010), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.8571428571428571, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 11 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 7 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 14 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 5 inputs, 1.000 times the best time (worst 1.001), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.9, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // pad: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.992 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Pad),
-            (0.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 43 inputs, 1.001 times the best time (worst 1.028), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.9534883720930233, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 20 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 3 inputs, 1.004 times the best time (worst 1.013), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.8333333333333334, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 4 inputs, 1.042 times the best time (worst 1.081), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 108 inputs, 1.000 times the best time (worst 1.022), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.9907407407407407, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 15 inputs, 1.002 times the best time (worst 1.034), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.9333333333333333, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 12 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 35 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 13 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 8 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 24 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 66 inputs, 1.007 times the best time (worst 1.048), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.7196969696969697, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 7 inputs, 1.017 times the best time (worst 1.072), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.14285714285714285, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 137 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 340 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 21 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 14 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 29 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 7 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 6 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 255 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.9, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 7 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 85 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 3 inputs, 1.043 times the best time (worst 1.064), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.16666666666666666, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 220 inputs, 1.001 times the best time (worst 1.048), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.9454545454545454, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 55 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 5 inputs, 1.042 times the best time (worst 1.056), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.2, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
-        ],
-    },
-    Leaf {
-        // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::Orig),
+            (0.9845150774246129, Choice::Orig),
         ],
     },
 ];

@@ -30,72 +30,37 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         if ctz_k <= 9.0 {
                             let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
                             if mat2_stride_1 <= 1269.5 {
-                                Ok(81) // orig: 11 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
+                                Ok(32) // orig: 11 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
                             } else {
                                 let m = number(row.m().float(), 0)?;
                                 if m <= 7410.5 {
-                                    Ok(82) // orig: 10 inputs, 1.000 times the best time (worst 1.001), at most 1.000 times the fallback's
+                                    Ok(33) // orig: 10 inputs, 1.000 times the best time (worst 1.001), at most 1.000 times the fallback's
                                 } else {
-                                    Ok(83) // pad: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
+                                    Ok(34) // pad: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
                                 }
                             }
                         } else {
-                            let m_times_k = needed(features::m_times_k(row), 17)?;
-                            if m_times_k <= 7126361.0 {
-                                Ok(84) // pad: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                let ctz_n = needed(features::ctz_n(row), 45)?;
-                                if ctz_n <= 8.0 {
-                                    Ok(85) // pad: 4 inputs, 1.000 times the best time (worst 1.002), at most 1.002 times the fallback's
-                                } else {
-                                    Ok(86) // pad: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.991 times the fallback's
-                                }
-                            }
+                            Ok(35) // pad: 12 inputs, 1.000 times the best time (worst 1.002), at most 1.002 times the fallback's
                         }
                     } else {
                         let min_ctz_k_ctz_n = needed(features::min_ctz_k_ctz_n(row), 48)?;
                         if min_ctz_k_ctz_n <= 1.5 {
                             let k_times_n = needed(features::k_times_n(row), 19)?;
                             if k_times_n <= 16033968.0 {
-                                let arith_intensity = needed(features::arith_intensity(row), 22)?;
-                                if arith_intensity <= 515.0725809796438 {
-                                    Ok(87) // orig: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(88) // orig: 31 inputs, 1.000 times the best time (worst 1.003), at most 1.000 times the fallback's
-                                }
+                                Ok(36) // orig: 35 inputs, 1.000 times the best time (worst 1.003), at most 1.000 times the fallback's
                             } else {
-                                let m = number(row.m().float(), 0)?;
-                                if m <= 7096.5 {
-                                    Ok(89) // pad: 21 inputs, 1.000 times the best time (worst 1.001), at most 1.001 times the fallback's
-                                } else {
-                                    Ok(90) // pad: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.996 times the fallback's
-                                }
+                                Ok(37) // pad: 24 inputs, 1.000 times the best time (worst 1.001), at most 1.001 times the fallback's
                             }
                         } else {
-                            let m_times_k = needed(features::m_times_k(row), 17)?;
-                            if m_times_k <= 6472075.5 {
-                                Ok(91) // orig: 7 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(92) // orig: 15 inputs, 1.000 times the best time (worst 1.001), at most 1.000 times the fallback's
-                            }
+                            Ok(38) // orig: 22 inputs, 1.000 times the best time (worst 1.001), at most 1.000 times the fallback's
                         }
                     }
                 } else {
                     let k_times_n = needed(features::k_times_n(row), 19)?;
                     if k_times_n <= 5729565.0 {
-                        let k_over_m_times_n = needed(features::k_over_m_times_n(row), 20)?;
-                        if k_over_m_times_n <= 0.00047996882271006196 {
-                            Ok(93) // orig: 4 inputs, 1.008 times the best time (worst 1.027), at most 1.000 times the fallback's
-                        } else {
-                            Ok(94) // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                        }
+                        Ok(39) // orig: 7 inputs, 1.004 times the best time (worst 1.027), at most 1.000 times the fallback's
                     } else {
-                        let m = number(row.m().float(), 0)?;
-                        if m <= 2834.5 {
-                            Ok(95) // pad: 4 inputs, 1.001 times the best time (worst 1.005), at most 1.005 times the fallback's
-                        } else {
-                            Ok(96) // pad: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.988 times the fallback's
-                        }
+                        Ok(40) // pad: 8 inputs, 1.001 times the best time (worst 1.005), at most 1.005 times the fallback's
                     }
                 }
             } else {
@@ -105,74 +70,35 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     if mat1_stride_0 <= 1115.5 {
                         let n = number(row.n().float(), 2)?;
                         if n <= 15925.5 {
-                            let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
-                            if mat2_stride_1 <= 1259.0 {
-                                let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
-                                if mat1_stride_1 <= 1575.5 {
-                                    Ok(109) // orig: 31 inputs, 1.004 times the best time (worst 1.055), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(110) // orig: 47 inputs, 1.000 times the best time (worst 1.018), at most 1.000 times the fallback's
-                                }
-                            } else {
-                                let k_multiple_8 = needed(features::k_multiple_8(row), 33)?;
-                                if k_multiple_8 {
-                                    Ok(112) // orig: 11 inputs, 1.014 times the best time (worst 1.050), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(111) // orig: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                }
-                            }
+                            Ok(45) // orig: 93 inputs, 1.003 times the best time (worst 1.055), at most 1.000 times the fallback's
                         } else {
                             let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
                             if mat2_stride_0 <= 7952.0 {
                                 let k = number(row.k().float(), 1)?;
                                 if k <= 1883.5 {
-                                    Ok(113) // pad: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.990 times the fallback's
+                                    Ok(46) // pad: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.990 times the fallback's
                                 } else {
-                                    Ok(114) // orig: 3 inputs, 1.010 times the best time (worst 1.031), at most 1.000 times the fallback's
+                                    Ok(47) // orig: 3 inputs, 1.010 times the best time (worst 1.031), at most 1.000 times the fallback's
                                 }
                             } else {
-                                let arith_intensity = needed(features::arith_intensity(row), 22)?;
-                                if arith_intensity <= 708.3170643194971 {
-                                    Ok(115) // orig: 8 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(116) // orig: 13 inputs, 1.000 times the best time (worst 1.005), at most 1.000 times the fallback's
-                                }
+                                Ok(48) // orig: 21 inputs, 1.000 times the best time (worst 1.005), at most 1.000 times the fallback's
                             }
                         }
                     } else {
                         let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
                         if mat2_stride_0 <= 1109.5 {
-                            let k_over_m_times_n = needed(features::k_over_m_times_n(row), 20)?;
-                            if k_over_m_times_n <= 0.00030117769678202977 {
-                                if k_over_m_times_n <= 8.577641530922019e-5 {
-                                    Ok(117) // orig: 9 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(118) // orig: 15 inputs, 1.001 times the best time (worst 1.014), at most 1.000 times the fallback's
-                                }
-                            } else {
-                                let m = number(row.m().float(), 0)?;
-                                if m <= 6861.5 {
-                                    Ok(119) // orig: 5 inputs, 1.005 times the best time (worst 1.018), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(120) // orig: 4 inputs, 1.050 times the best time (worst 1.154), at most 1.000 times the fallback's
-                                }
-                            }
+                            Ok(49) // orig: 33 inputs, 1.007 times the best time (worst 1.154), at most 1.000 times the fallback's
                         } else {
                             let m_times_k = needed(features::m_times_k(row), 17)?;
                             if m_times_k <= 23011997.5 {
                                 let n = number(row.n().float(), 2)?;
                                 if n <= 11608.5 {
-                                    Ok(121) // orig: 20 inputs, 1.000 times the best time (worst 1.007), at most 1.000 times the fallback's
+                                    Ok(50) // orig: 20 inputs, 1.000 times the best time (worst 1.007), at most 1.000 times the fallback's
                                 } else {
-                                    Ok(122) // pad: 6 inputs, 1.006 times the best time (worst 1.026), at most 1.026 times the fallback's
+                                    Ok(51) // pad: 6 inputs, 1.006 times the best time (worst 1.026), at most 1.026 times the fallback's
                                 }
                             } else {
-                                let m = number(row.m().float(), 0)?;
-                                if m <= 11359.5 {
-                                    Ok(123) // pad: 2 inputs, 1.004 times the best time (worst 1.005), at most 1.005 times the fallback's
-                                } else {
-                                    Ok(124) // pad: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.969 times the fallback's
-                                }
+                                Ok(52) // pad: 7 inputs, 1.001 times the best time (worst 1.005), at most 1.005 times the fallback's
                             }
                         }
                     }
@@ -181,57 +107,17 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     if n <= 9175.5 {
                         let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
                         if mat1_stride_1 <= 5113.5 {
-                            let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
-                            if mat2_stride_1 <= 810.5 {
-                                let m = number(row.m().float(), 0)?;
-                                if m <= 22550.0 {
-                                    Ok(97) // orig: 68 inputs, 1.000 times the best time (worst 1.004), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(98) // orig: 5 inputs, 1.007 times the best time (worst 1.034), at most 1.000 times the fallback's
-                                }
-                            } else {
-                                let n_padded_length = number(row.n_padded_length().float(), 9)?;
-                                if n_padded_length <= 0.5 {
-                                    Ok(99) // orig: 21 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(100) // orig: 61 inputs, 1.004 times the best time (worst 1.122), at most 1.000 times the fallback's
-                                }
-                            }
+                            Ok(41) // orig: 155 inputs, 1.002 times the best time (worst 1.122), at most 1.000 times the fallback's
                         } else {
                             let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
                             if mat2_stride_0 <= 392.5 {
-                                let k_times_n = needed(features::k_times_n(row), 19)?;
-                                if k_times_n <= 3552501.5 {
-                                    Ok(101) // pad: 3 inputs, 1.017 times the best time (worst 1.045), at most 1.045 times the fallback's
-                                } else {
-                                    Ok(102) // pad: 13 inputs, 1.000 times the best time (worst 1.000), at most 0.996 times the fallback's
-                                }
+                                Ok(42) // pad: 16 inputs, 1.003 times the best time (worst 1.045), at most 1.045 times the fallback's
                             } else {
-                                let m = number(row.m().float(), 0)?;
-                                if m <= 20245.0 {
-                                    Ok(103) // orig: 21 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(104) // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                }
+                                Ok(43) // orig: 24 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
                             }
                         }
                     } else {
-                        let m_times_n = needed(features::m_times_n(row), 18)?;
-                        if m_times_n <= 78414384.0 {
-                            let k = number(row.k().float(), 1)?;
-                            if k <= 1312.5 {
-                                Ok(106) // orig: 8 inputs, 1.000 times the best time (worst 1.002), at most 1.000 times the fallback's
-                            } else {
-                                let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
-                                if mat2_stride_0 <= 6178.5 {
-                                    Ok(107) // orig: 9 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(108) // orig: 18 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                }
-                            }
-                        } else {
-                            Ok(105) // orig: 15 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                        }
+                        Ok(44) // orig: 50 inputs, 1.000 times the best time (worst 1.002), at most 1.000 times the fallback's
                     }
                 }
             }
@@ -240,274 +126,30 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
             if mat1_stride_0 <= 779.5 {
                 let min_ctz_m_ctz_k = needed(features::min_ctz_m_ctz_k(row), 46)?;
                 if min_ctz_m_ctz_k <= 1.5 {
-                    let min_ctz_k_ctz_n = needed(features::min_ctz_k_ctz_n(row), 48)?;
-                    if min_ctz_k_ctz_n <= 1.5 {
-                        let m = number(row.m().float(), 0)?;
-                        if m <= 6762.5 {
-                            let k_times_n = needed(features::k_times_n(row), 19)?;
-                            if k_times_n <= 5567604.0 {
-                                Ok(125) // orig: 11 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(126) // orig: 137 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        } else if m <= 6883.0 {
-                            Ok(127) // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                        } else {
-                            Ok(128) // orig: 74 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                        }
-                    } else {
-                        let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
-                        if mat2_stride_1 <= 1434.5 {
-                            let arith_intensity = needed(features::arith_intensity(row), 22)?;
-                            if arith_intensity <= 625.1062053447283 {
-                                Ok(129) // orig: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(130) // orig: 24 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            let ctz_k = needed(features::ctz_k(row), 44)?;
-                            if ctz_k <= 6.5 {
-                                Ok(131) // orig: 6 inputs, 1.006 times the best time (worst 1.027), at most 1.000 times the fallback's
-                            } else {
-                                Ok(132) // orig: 7 inputs, 1.001 times the best time (worst 1.010), at most 1.000 times the fallback's
-                            }
-                        }
-                    }
+                    Ok(53) // orig: 267 inputs, 1.000 times the best time (worst 1.027), at most 1.000 times the fallback's
                 } else {
                     let m = number(row.m().float(), 0)?;
                     if m <= 2068.0 {
-                        let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
-                        if mat2_stride_0 <= 577.0 {
-                            let n = number(row.n().float(), 2)?;
-                            if n <= 8277.0 {
-                                Ok(133) // orig: 11 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(134) // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            let k = number(row.k().float(), 1)?;
-                            if k <= 1531.5 {
-                                Ok(135) // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(136) // orig: 7 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        }
+                        Ok(54) // orig: 24 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
                     } else {
                         let ctz_mat2_leading = needed(features::ctz_mat2_leading(row), 51)?;
                         if ctz_mat2_leading <= 4.5 {
-                            let m_times_n = needed(features::m_times_n(row), 18)?;
-                            if m_times_n <= 7252325.5 {
-                                Ok(137) // orig: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(138) // orig: 14 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
+                            Ok(55) // orig: 18 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
                         } else {
                             let k = number(row.k().float(), 1)?;
                             if k <= 1691.5 {
-                                Ok(139) // orig: 5 inputs, 1.000 times the best time (worst 1.001), at most 1.000 times the fallback's
+                                Ok(56) // orig: 5 inputs, 1.000 times the best time (worst 1.001), at most 1.000 times the fallback's
                             } else {
-                                Ok(140) // pad: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.992 times the fallback's
+                                Ok(57) // pad: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.992 times the fallback's
                             }
                         }
                     }
                 }
             } else {
-                let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
-                if mat2_stride_0 <= 389.5 {
-                    let m_times_n = needed(features::m_times_n(row), 18)?;
-                    if m_times_n <= 14724649.0 {
-                        if m_times_n <= 12888640.0 {
-                            let min_ctz_k_ctz_n = needed(features::min_ctz_k_ctz_n(row), 48)?;
-                            if min_ctz_k_ctz_n <= 1.5 {
-                                Ok(141) // orig: 43 inputs, 1.001 times the best time (worst 1.028), at most 1.000 times the fallback's
-                            } else {
-                                Ok(142) // orig: 20 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        } else if copied_over_m_times_k_times_n <= 0.0005313537400468121 {
-                            Ok(143) // orig: 3 inputs, 1.004 times the best time (worst 1.013), at most 1.000 times the fallback's
-                        } else {
-                            Ok(144) // orig: 4 inputs, 1.042 times the best time (worst 1.081), at most 1.000 times the fallback's
-                        }
-                    } else {
-                        let min_ctz_k_ctz_n = needed(features::min_ctz_k_ctz_n(row), 48)?;
-                        if min_ctz_k_ctz_n <= 1.5 {
-                            let arith_intensity = needed(features::arith_intensity(row), 22)?;
-                            if arith_intensity <= 1521.3899811527356 {
-                                Ok(145) // orig: 108 inputs, 1.000 times the best time (worst 1.022), at most 1.000 times the fallback's
-                            } else {
-                                Ok(146) // orig: 15 inputs, 1.002 times the best time (worst 1.034), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            let n = number(row.n().float(), 2)?;
-                            if n <= 1980.5 {
-                                Ok(147) // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(148) // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        }
-                    }
-                } else {
-                    let k_padded_length = number(row.k_padded_length().float(), 8)?;
-                    if k_padded_length <= 0.5 {
-                        let m = number(row.m().float(), 0)?;
-                        if m <= 3807.5 {
-                            if copied_over_m_times_k_times_n <= 0.0003482435032091475 {
-                                Ok(149) // orig: 12 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(150) // orig: 35 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            let ctz_k = needed(features::ctz_k(row), 44)?;
-                            if ctz_k <= 9.0 {
-                                Ok(151) // orig: 13 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(152) // orig: 8 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        }
-                    } else {
-                        let arith_intensity = needed(features::arith_intensity(row), 22)?;
-                        if arith_intensity <= 775.3644484946063 {
-                            let k = number(row.k().float(), 1)?;
-                            if k <= 10258.0 {
-                                Ok(153) // orig: 24 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(154) // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            let m = number(row.m().float(), 0)?;
-                            if m <= 12745.5 {
-                                Ok(155) // orig: 66 inputs, 1.007 times the best time (worst 1.048), at most 1.000 times the fallback's
-                            } else {
-                                Ok(156) // orig: 7 inputs, 1.017 times the best time (worst 1.072), at most 1.000 times the fallback's
-                            }
-                        }
-                    }
-                }
+                Ok(58) // orig: 367 inputs, 1.002 times the best time (worst 1.081), at most 1.000 times the fallback's
             }
         } else {
-            let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
-            if mat1_stride_0 <= 794.5 {
-                let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
-                if mat2_stride_0 <= 8239.5 {
-                    if copied_over_m_times_k_times_n <= 0.0007969171515770088 {
-                        if copied_over_m_times_k_times_n <= 0.0007946410383060931 {
-                            let m = number(row.m().float(), 0)?;
-                            if m <= 1268.5 {
-                                Ok(158) // orig: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(159) // orig: 137 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            Ok(157) // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                        }
-                    } else {
-                        let ctz_k = needed(features::ctz_k(row), 44)?;
-                        if ctz_k <= 11.5 {
-                            let min_ctz_m_ctz_k = needed(features::min_ctz_m_ctz_k(row), 46)?;
-                            if min_ctz_m_ctz_k <= 1.5 {
-                                Ok(160) // orig: 340 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(161) // orig: 21 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            let n = number(row.n().float(), 2)?;
-                            if n <= 2194.0 {
-                                Ok(162) // orig: 14 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(163) // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        }
-                    }
-                } else {
-                    let m = number(row.m().float(), 0)?;
-                    if m <= 1440.5 {
-                        let min_ctz_m_ctz_k = needed(features::min_ctz_m_ctz_k(row), 46)?;
-                        if min_ctz_m_ctz_k <= 1.5 {
-                            Ok(164) // orig: 29 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                        } else {
-                            Ok(165) // orig: 7 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                        }
-                    } else {
-                        let k_multiple_2 = needed(features::k_multiple_2(row), 31)?;
-                        if k_multiple_2 {
-                            if m <= 1635.5 {
-                                Ok(167) // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(168) // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            Ok(166) // orig: 6 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                        }
-                    }
-                }
-            } else {
-                let m_times_n = needed(features::m_times_n(row), 18)?;
-                if m_times_n <= 7736268.0 {
-                    let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
-                    if mat2_stride_0 <= 1396.5 {
-                        let prepadded_mat2 = needed(row.prepadded_mat2(), 15)?;
-                        if matches!(prepadded_mat2, context::PrepaddedMat2::Other) {
-                            return Err(Unsure::UnknownCategory(15));
-                        }
-                        if prepadded_mat2 == context::PrepaddedMat2::True {
-                            let num_dims_needs_padding = needed(features::num_dims_needs_padding(row), 25)?;
-                            if num_dims_needs_padding <= 1.5 {
-                                Ok(171) // orig: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(172) // orig: 7 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            let m = number(row.m().float(), 0)?;
-                            if m <= 7373.5 {
-                                Ok(169) // orig: 255 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(170) // orig: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        }
-                    } else {
-                        let min_ctz_k_ctz_n = needed(features::min_ctz_k_ctz_n(row), 48)?;
-                        if min_ctz_k_ctz_n <= 1.5 {
-                            let m = number(row.m().float(), 0)?;
-                            if m <= 3589.5 {
-                                Ok(173) // orig: 85 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(174) // orig: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            let m = number(row.m().float(), 0)?;
-                            if m <= 1389.5 {
-                                Ok(175) // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(176) // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        }
-                    }
-                } else {
-                    let k_over_m_times_n = needed(features::k_over_m_times_n(row), 20)?;
-                    if k_over_m_times_n <= 0.0013999087951097956 {
-                        let min_ctz_mat1_leading_ctz_mat2_leading = needed(features::min_ctz_mat1_leading_ctz_mat2_leading(row), 52)?;
-                        if min_ctz_mat1_leading_ctz_mat2_leading <= 11.5 {
-                            let n = number(row.n().float(), 2)?;
-                            if n <= 13337.5 {
-                                Ok(178) // orig: 220 inputs, 1.001 times the best time (worst 1.048), at most 1.000 times the fallback's
-                            } else {
-                                Ok(179) // orig: 55 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            Ok(177) // orig: 3 inputs, 1.043 times the best time (worst 1.064), at most 1.000 times the fallback's
-                        }
-                    } else if k_over_m_times_n <= 0.0017559078903213446 {
-                        Ok(180) // orig: 5 inputs, 1.042 times the best time (worst 1.056), at most 1.000 times the fallback's
-                    } else {
-                        let k = number(row.k().float(), 1)?;
-                        if k <= 16135.5 {
-                            Ok(181) // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                        } else {
-                            Ok(182) // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                        }
-                    }
-                }
-            }
+            Ok(59) // orig: 1227 inputs, 1.000 times the best time (worst 1.064), at most 1.000 times the fallback's
         }
     } else {
         let min_ctz_mat1_leading_ctz_mat2_leading_ctz_n = needed(features::min_ctz_mat1_leading_ctz_mat2_leading_ctz_n(row), 53)?;
@@ -518,31 +160,17 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 if num_dims_needs_padding <= 1.5 {
                     if min_ctz_mat1_leading_ctz_mat2_leading_ctz_n <= 1.5 {
                         if copied_over_m_times_k_times_n <= 0.0007440846909355259 {
-                            let ctz_mat1_leading = needed(features::ctz_mat1_leading(row), 50)?;
-                            if ctz_mat1_leading <= 15.5 {
-                                if copied_over_m_times_k_times_n <= 0.0006006827761943592 {
-                                    Ok(2) // pad: 1523 inputs, 1.000 times the best time (worst 1.000), at most 0.882 times the fallback's
-                                } else {
-                                    Ok(3) // pad: 178 inputs, 1.001 times the best time (worst 1.139), at most 1.139 times the fallback's
-                                }
-                            } else {
-                                Ok(1) // pad: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.504 times the fallback's
-                            }
+                            Ok(0) // pad: 1704 inputs, 1.000 times the best time (worst 1.139), at most 1.139 times the fallback's
                         } else {
                             let min_ctz_m_ctz_k_ctz_n = needed(features::min_ctz_m_ctz_k_ctz_n(row), 49)?;
                             if min_ctz_m_ctz_k_ctz_n <= 0.5 {
-                                let m_times_n = needed(features::m_times_n(row), 18)?;
-                                if m_times_n <= 1738955.0 {
-                                    Ok(4) // pad: 17 inputs, 1.012 times the best time (worst 1.116), at most 1.116 times the fallback's
-                                } else {
-                                    Ok(5) // pad: 125 inputs, 1.000 times the best time (worst 1.000), at most 0.973 times the fallback's
-                                }
+                                Ok(1) // pad: 142 inputs, 1.001 times the best time (worst 1.116), at most 1.116 times the fallback's
                             } else {
                                 let min_ctz_mat1_leading_ctz_mat2_leading = needed(features::min_ctz_mat1_leading_ctz_mat2_leading(row), 52)?;
                                 if min_ctz_mat1_leading_ctz_mat2_leading <= 5.5 {
-                                    Ok(6) // pad: 48 inputs, 1.004 times the best time (worst 1.099), at most 1.099 times the fallback's
+                                    Ok(2) // pad: 48 inputs, 1.004 times the best time (worst 1.099), at most 1.099 times the fallback's
                                 } else {
-                                    Ok(7) // orig: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
+                                    Ok(3) // orig: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
                                 }
                             }
                         }
@@ -551,37 +179,28 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         if mat1_align_size <= 6.0 {
                             let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
                             if mat2_stride_0 <= 9787.5 {
-                                if copied_over_m_times_k_times_n <= 6.137229259826197e-5 {
-                                    Ok(8) // orig: 9 inputs, 1.000 times the best time (worst 1.003), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(9) // orig: 26 inputs, 1.000 times the best time (worst 1.008), at most 1.000 times the fallback's
-                                }
+                                Ok(4) // orig: 35 inputs, 1.000 times the best time (worst 1.008), at most 1.000 times the fallback's
                             } else {
                                 let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
                                 if mat1_stride_0 <= 832.5 {
-                                    Ok(10) // pad: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.913 times the fallback's
+                                    Ok(5) // pad: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.913 times the fallback's
                                 } else {
-                                    Ok(11) // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
+                                    Ok(6) // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
                                 }
                             }
                         } else if copied_over_m_times_k_times_n <= 0.0006742801306757857 {
-                            let k_over_m_times_n = needed(features::k_over_m_times_n(row), 20)?;
-                            if k_over_m_times_n <= 0.013738537084290268 {
-                                Ok(12) // pad: 230 inputs, 1.000 times the best time (worst 1.000), at most 0.917 times the fallback's
-                            } else {
-                                Ok(13) // pad: 1 input, 1.000 times the best time (worst 1.000), at most 0.828 times the fallback's
-                            }
+                            Ok(7) // pad: 231 inputs, 1.000 times the best time (worst 1.000), at most 0.917 times the fallback's
                         } else {
                             let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
                             if mat2_stride_1 <= 11966.5 {
-                                Ok(14) // pad: 33 inputs, 1.005 times the best time (worst 1.089), at most 1.089 times the fallback's
+                                Ok(8) // pad: 33 inputs, 1.005 times the best time (worst 1.089), at most 1.089 times the fallback's
                             } else {
-                                Ok(15) // orig: 5 inputs, 1.020 times the best time (worst 1.106), at most 1.000 times the fallback's
+                                Ok(9) // orig: 5 inputs, 1.020 times the best time (worst 1.106), at most 1.000 times the fallback's
                             }
                         }
                     }
                 } else {
-                    Ok(0) // pad: 4419 inputs, 1.000 times the best time (worst 1.150), at most 1.150 times the fallback's
+                    Ok(10) // pad: 4419 inputs, 1.000 times the best time (worst 1.150), at most 1.150 times the fallback's
                 }
             } else if min_ctz_mat1_leading_ctz_mat2_leading_ctz_n <= 0.5 {
                 if copied_over_m_times_k_times_n <= 0.0017122561893165675 {
@@ -589,34 +208,17 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     if mat1_align_size <= 6.0 {
                         let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
                         if mat2_stride_1 <= 1026.0 {
-                            let m_times_n = needed(features::m_times_n(row), 18)?;
-                            if m_times_n <= 1990104.0 {
-                                Ok(16) // pad: 21 inputs, 1.001 times the best time (worst 1.018), at most 1.018 times the fallback's
-                            } else {
-                                Ok(17) // pad: 129 inputs, 1.000 times the best time (worst 1.032), at most 1.032 times the fallback's
-                            }
+                            Ok(11) // pad: 150 inputs, 1.000 times the best time (worst 1.032), at most 1.032 times the fallback's
                         } else {
                             let ctz_mat1_leading = needed(features::ctz_mat1_leading(row), 50)?;
                             if ctz_mat1_leading <= 4.5 {
-                                Ok(18) // pad: 119 inputs, 1.005 times the best time (worst 1.211), at most 1.211 times the fallback's
+                                Ok(12) // pad: 119 inputs, 1.005 times the best time (worst 1.211), at most 1.211 times the fallback's
                             } else {
-                                Ok(19) // orig: 33 inputs, 1.083 times the best time (worst 1.692), at most 1.000 times the fallback's
+                                Ok(13) // orig: 33 inputs, 1.083 times the best time (worst 1.692), at most 1.000 times the fallback's
                             }
                         }
-                    } else if copied_over_m_times_k_times_n <= 0.0014457398940150605 {
-                        let n = number(row.n().float(), 2)?;
-                        if n <= 816.5 {
-                            Ok(20) // pad: 36 inputs, 1.001 times the best time (worst 1.019), at most 1.019 times the fallback's
-                        } else {
-                            Ok(21) // pad: 953 inputs, 1.000 times the best time (worst 1.000), at most 0.925 times the fallback's
-                        }
                     } else {
-                        let ctz_mat1_leading = needed(features::ctz_mat1_leading(row), 50)?;
-                        if ctz_mat1_leading <= 7.5 {
-                            Ok(22) // pad: 125 inputs, 1.000 times the best time (worst 1.000), at most 0.937 times the fallback's
-                        } else {
-                            Ok(23) // pad: 11 inputs, 1.001 times the best time (worst 1.011), at most 1.011 times the fallback's
-                        }
+                        Ok(14) // pad: 1125 inputs, 1.000 times the best time (worst 1.019), at most 1.019 times the fallback's
                     }
                 } else {
                     let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
@@ -625,35 +227,15 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         if mat2_stride_1 <= 804.0 {
                             let m = number(row.m().float(), 0)?;
                             if m <= 1420.5 {
-                                Ok(24) // pad: 30 inputs, 1.001 times the best time (worst 1.025), at most 1.025 times the fallback's
+                                Ok(15) // pad: 30 inputs, 1.001 times the best time (worst 1.025), at most 1.025 times the fallback's
                             } else {
-                                Ok(25) // orig: 4 inputs, 1.084 times the best time (worst 1.212), at most 1.000 times the fallback's
+                                Ok(16) // orig: 4 inputs, 1.084 times the best time (worst 1.212), at most 1.000 times the fallback's
                             }
                         } else {
-                            let m_times_k = needed(features::m_times_k(row), 17)?;
-                            if m_times_k <= 7499010.0 {
-                                Ok(26) // orig: 13 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(27) // orig: 12 inputs, 1.031 times the best time (worst 1.195), at most 1.000 times the fallback's
-                            }
+                            Ok(17) // orig: 25 inputs, 1.015 times the best time (worst 1.195), at most 1.000 times the fallback's
                         }
                     } else {
-                        let mat1_align_size = number(row.mat1_align_size().float(), 10)?;
-                        if mat1_align_size <= 6.0 {
-                            let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
-                            if mat2_stride_1 <= 1994.0 {
-                                Ok(28) // pad: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.882 times the fallback's
-                            } else {
-                                Ok(29) // pad: 3 inputs, 1.088 times the best time (worst 1.254), at most 1.254 times the fallback's
-                            }
-                        } else {
-                            let k_padded_length = number(row.k_padded_length().float(), 8)?;
-                            if k_padded_length <= 6.0 {
-                                Ok(30) // pad: 45 inputs, 1.000 times the best time (worst 1.000), at most 0.828 times the fallback's
-                            } else {
-                                Ok(31) // pad: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.901 times the fallback's
-                            }
-                        }
+                        Ok(18) // pad: 59 inputs, 1.004 times the best time (worst 1.254), at most 1.254 times the fallback's
                     }
                 }
             } else {
@@ -661,67 +243,32 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 if mat2_stride_0 <= 1281.0 {
                     let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
                     if mat1_stride_0 <= 769.0 {
-                        let mat1_align_size = number(row.mat1_align_size().float(), 10)?;
-                        if mat1_align_size <= 6.0 {
-                            let min_ctz_mat1_leading_ctz_mat2_leading = needed(features::min_ctz_mat1_leading_ctz_mat2_leading(row), 52)?;
-                            if min_ctz_mat1_leading_ctz_mat2_leading <= 1.5 {
-                                Ok(32) // orig: 21 inputs, 1.091 times the best time (worst 1.287), at most 1.000 times the fallback's
-                            } else {
-                                Ok(33) // orig: 9 inputs, 1.002 times the best time (worst 1.017), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            let k = number(row.k().float(), 1)?;
-                            if k <= 2511.5 {
-                                Ok(34) // orig: 59 inputs, 1.013 times the best time (worst 1.335), at most 1.000 times the fallback's
-                            } else {
-                                Ok(35) // orig: 133 inputs, 1.001 times the best time (worst 1.047), at most 1.000 times the fallback's
-                            }
-                        }
+                        Ok(19) // orig: 222 inputs, 1.012 times the best time (worst 1.335), at most 1.000 times the fallback's
                     } else {
                         let m = number(row.m().float(), 0)?;
                         if m <= 1329.5 {
                             let mat1_align_size = number(row.mat1_align_size().float(), 10)?;
                             if mat1_align_size <= 6.0 {
-                                Ok(36) // pad: 23 inputs, 1.006 times the best time (worst 1.071), at most 1.071 times the fallback's
+                                Ok(20) // pad: 23 inputs, 1.006 times the best time (worst 1.071), at most 1.071 times the fallback's
                             } else {
-                                Ok(37) // orig: 124 inputs, 1.038 times the best time (worst 1.869), at most 1.000 times the fallback's
+                                Ok(21) // orig: 124 inputs, 1.038 times the best time (worst 1.869), at most 1.000 times the fallback's
                             }
                         } else {
-                            let min_ctz_mat1_leading_ctz_mat2_leading = needed(features::min_ctz_mat1_leading_ctz_mat2_leading(row), 52)?;
-                            if min_ctz_mat1_leading_ctz_mat2_leading <= 6.5 {
-                                Ok(38) // pad: 143 inputs, 1.012 times the best time (worst 1.517), at most 1.517 times the fallback's
-                            } else {
-                                Ok(39) // pad: 8 inputs, 1.089 times the best time (worst 1.569), at most 1.569 times the fallback's
-                            }
+                            Ok(22) // pad: 151 inputs, 1.015 times the best time (worst 1.569), at most 1.569 times the fallback's
                         }
                     }
                 } else if copied_over_m_times_k_times_n <= 0.0014650824016373412 {
-                    let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
-                    if mat1_stride_1 <= 2779.5 {
-                        let k_times_n = needed(features::k_times_n(row), 19)?;
-                        if k_times_n <= 2450153.0 {
-                            Ok(41) // pad: 6 inputs, 1.030 times the best time (worst 1.193), at most 1.193 times the fallback's
-                        } else {
-                            Ok(42) // pad: 167 inputs, 1.001 times the best time (worst 1.203), at most 1.203 times the fallback's
-                        }
-                    } else {
-                        Ok(40) // pad: 5 inputs, 1.059 times the best time (worst 1.216), at most 1.216 times the fallback's
-                    }
+                    Ok(23) // pad: 178 inputs, 1.004 times the best time (worst 1.216), at most 1.216 times the fallback's
                 } else {
                     let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
                     if mat1_stride_1 <= 808.0 {
-                        let k = number(row.k().float(), 1)?;
-                        if k <= 2848.5 {
-                            Ok(43) // pad: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.986 times the fallback's
-                        } else {
-                            Ok(44) // pad: 11 inputs, 1.000 times the best time (worst 1.000), at most 0.851 times the fallback's
-                        }
+                        Ok(24) // pad: 14 inputs, 1.000 times the best time (worst 1.000), at most 0.986 times the fallback's
                     } else {
                         let k_over_m_times_n = needed(features::k_over_m_times_n(row), 20)?;
                         if k_over_m_times_n <= 0.003419761641289381 {
-                            Ok(45) // pad: 7 inputs, 1.009 times the best time (worst 1.041), at most 1.041 times the fallback's
+                            Ok(25) // pad: 7 inputs, 1.009 times the best time (worst 1.041), at most 1.041 times the fallback's
                         } else {
-                            Ok(46) // orig: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
+                            Ok(26) // orig: 5 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
                         }
                     }
                 }
@@ -729,156 +276,23 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
         } else {
             let m = number(row.m().float(), 0)?;
             if m <= 1728.0 {
-                let m_times_k = needed(features::m_times_k(row), 17)?;
-                if m_times_k <= 12652686.5 {
-                    if m_times_k <= 2327246.0 {
-                        let k_times_n = needed(features::k_times_n(row), 19)?;
-                        if k_times_n <= 44799541.0 {
-                            let mat2_stride_1 = number(row.mat2_stride_1().float(), 6)?;
-                            if mat2_stride_1 <= 1211.5 {
-                                Ok(47) // orig: 59 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(48) // orig: 7 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            let m_padded_length = number(row.m_padded_length().float(), 7)?;
-                            if m_padded_length <= 1.5 {
-                                Ok(49) // orig: 11 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(50) // orig: 8 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        }
-                    } else {
-                        let min_ctz_mat1_leading_ctz_mat2_leading = needed(features::min_ctz_mat1_leading_ctz_mat2_leading(row), 52)?;
-                        if min_ctz_mat1_leading_ctz_mat2_leading <= 4.5 {
-                            let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
-                            if mat1_stride_0 <= 3643.5 {
-                                let arith_intensity = needed(features::arith_intensity(row), 22)?;
-                                if arith_intensity <= 893.9543700580014 {
-                                    Ok(51) // orig: 23 inputs, 1.000 times the best time (worst 1.006), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(52) // orig: 2 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                }
-                            } else {
-                                let k = number(row.k().float(), 1)?;
-                                if k <= 5890.0 {
-                                    Ok(53) // orig: 6 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(54) // orig: 11 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                }
-                            }
-                        } else {
-                            let m_multiple_2 = needed(features::m_multiple_2(row), 26)?;
-                            if m_multiple_2 {
-                                Ok(55) // orig: 59 inputs, 1.004 times the best time (worst 1.257), at most 1.000 times the fallback's
-                            } else if m <= 1211.5 {
-                                Ok(56) // orig: 15 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(57) // orig: 25 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        }
-                    }
-                } else {
-                    let mat1_dtype = needed(row.mat1_dtype(), 12)?;
-                    if matches!(mat1_dtype, context::Mat1Dtype::Other) {
-                        return Err(Unsure::UnknownCategory(12));
-                    }
-                    if mat1_dtype == context::Mat1Dtype::TorchFloat32 {
-                        let ctz_mat2_leading = needed(features::ctz_mat2_leading(row), 51)?;
-                        if ctz_mat2_leading <= 15.0 {
-                            let min_ctz_k_ctz_n = needed(features::min_ctz_k_ctz_n(row), 48)?;
-                            if min_ctz_k_ctz_n <= 7.5 {
-                                Ok(62) // orig: 13 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(63) // orig: 3 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            Ok(61) // orig: 1 input, 1.067 times the best time (worst 1.067), at most 1.000 times the fallback's
-                        }
-                    } else {
-                        let ctz_k = needed(features::ctz_k(row), 44)?;
-                        if ctz_k <= 5.5 {
-                            let m_padded_length = number(row.m_padded_length().float(), 7)?;
-                            if m_padded_length <= 3.5 {
-                                Ok(59) // orig: 25 inputs, 1.000 times the best time (worst 1.002), at most 1.000 times the fallback's
-                            } else {
-                                Ok(60) // orig: 9 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            Ok(58) // orig: 33 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                        }
-                    }
-                }
+                Ok(27) // orig: 310 inputs, 1.001 times the best time (worst 1.257), at most 1.000 times the fallback's
             } else {
                 let mat1_align_size = number(row.mat1_align_size().float(), 10)?;
                 if mat1_align_size <= 6.0 {
                     let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
                     if mat2_stride_0 <= 5780.0 {
-                        let n = number(row.n().float(), 2)?;
-                        if n <= 11811.0 {
-                            let arith_intensity = needed(features::arith_intensity(row), 22)?;
-                            if arith_intensity <= 1440.1445136080433 {
-                                if n <= 6802.0 {
-                                    Ok(66) // orig: 81 inputs, 1.000 times the best time (worst 1.004), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(67) // orig: 2 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                }
-                            } else {
-                                Ok(65) // orig: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            Ok(64) // orig: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                        }
+                        Ok(28) // orig: 91 inputs, 1.000 times the best time (worst 1.004), at most 1.000 times the fallback's
                     } else {
                         let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
                         if mat1_stride_1 <= 1481.5 {
-                            let k = number(row.k().float(), 1)?;
-                            if k <= 2861.5 {
-                                if m <= 2560.5 {
-                                    Ok(69) // orig: 1 input, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                                } else {
-                                    Ok(70) // orig: 5 inputs, 1.003 times the best time (worst 1.013), at most 1.000 times the fallback's
-                                }
-                            } else {
-                                Ok(68) // orig: 2 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        } else if m <= 2080.0 {
-                            Ok(71) // pad: 4 inputs, 1.011 times the best time (worst 1.043), at most 1.043 times the fallback's
-                        } else if m <= 3528.5 {
-                            Ok(72) // pad: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.914 times the fallback's
+                            Ok(29) // orig: 8 inputs, 1.002 times the best time (worst 1.013), at most 1.000 times the fallback's
                         } else {
-                            Ok(73) // pad: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.858 times the fallback's
+                            Ok(30) // pad: 10 inputs, 1.004 times the best time (worst 1.043), at most 1.043 times the fallback's
                         }
                     }
                 } else {
-                    let copied_over_m_times_k_times_n = needed(features::copied_over_m_times_k_times_n(row), 54)?;
-                    if copied_over_m_times_k_times_n <= 5.380981854300708e-5 {
-                        let m_padded_length = number(row.m_padded_length().float(), 7)?;
-                        if m_padded_length <= 5.5 {
-                            let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
-                            if mat1_stride_0 <= 398.0 {
-                                Ok(75) // orig: 4 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(76) // orig: 89 inputs, 1.000 times the best time (worst 1.013), at most 1.000 times the fallback's
-                            }
-                        } else {
-                            Ok(74) // orig: 31 inputs, 1.000 times the best time (worst 1.001), at most 1.000 times the fallback's
-                        }
-                    } else if copied_over_m_times_k_times_n <= 0.00010473414113616579 {
-                        let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
-                        if mat1_stride_0 <= 779.5 {
-                            Ok(78) // orig: 7 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                        } else {
-                            let m_times_k = needed(features::m_times_k(row), 17)?;
-                            if m_times_k <= 3345167.0 {
-                                Ok(79) // orig: 1 input, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            } else {
-                                Ok(80) // orig: 39 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                            }
-                        }
-                    } else {
-                        Ok(77) // orig: 536 inputs, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
-                    }
+                    Ok(31) // orig: 707 inputs, 1.000 times the best time (worst 1.013), at most 1.000 times the fallback's
                 }
             }
         }

@@ -17,6 +17,7 @@
     clippy::wildcard_imports
 )]
 
+use crate::choice::Choice;
 use crate::context::{self, Row};
 use crate::number::*;
 

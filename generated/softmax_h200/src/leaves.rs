@@ -3,6 +3,8 @@
 
 use crate::FALLBACK;
 use crate::choice::Choice;
+use crate::context::Row;
+use crate::number::Number;
 
 /// Why the heuristic declines. A feature is given by its position: logged ones as in
 /// [`FEATURES`](crate::FEATURES), then derived ones.
@@ -18,73 +20,65 @@ pub enum Unsure {
     LowConfidence,
     /// The best choice may be too slow.
     UnsafeLeaf,
+    /// The input is outside of what training saw.
+    Outside,
     /// No choice that the promise allows is offered.
     NoneAllowed,
 }
 
 /// The end of a path through the tree.
 pub(crate) struct Leaf {
-    /// The choice where all are available.
+    /// The choice where the program does not say what it offers.
     pub best: Result<Choice, Unsure>,
-    /// Why the leaf declines whatever is offered.
+    /// Why the leaf declines.
     pub unsure: Option<Unsure>,
     /// The choices, best first, each with the share of inputs on which it won.
     pub ranking: &'static [(f64, Choice)],
+    /// The ranked choices that the promise does not allow.
+    pub barred: &'static [Choice],
 }
 
 impl Leaf {
-    /// Returns the first ranked choice that is offered.
+    /// Returns the first ranked choice that is offered and allowed.
+    ///
+    /// The leaf declines instead of taking the fallback after a choice that is not allowed: nothing better
+    /// than the fallback is known. Where the fallback is not offered, declining means nothing, so it takes the first
+    /// choice that is.
     pub(crate) fn pick(&self, offered: impl Fn(Choice) -> bool) -> Result<Choice, Unsure> {
-        if let Some(reason) = self.unsure {
-            return Err(reason);
+        let mut passed_over = None;
+        for &(_, choice) in self.ranking {
+            if !offered(choice) {
+                continue;
+            }
+            if self.unsure.is_none() && !self.barred.contains(&choice) {
+                if passed_over.is_some() && Some(choice) == FALLBACK {
+                    break;
+                }
+                return Ok(choice);
+            }
+            passed_over = passed_over.or(Some(choice));
         }
-        let mut choices = self.ranking.iter().map(|(_, choice)| *choice);
-        choices.find(|choice| offered(*choice)).ok_or(Unsure::NoneAllowed)
+        let declines = self.unsure.unwrap_or(Unsure::NoneAllowed);
+        passed_over.filter(|_| FALLBACK.is_some_and(|fallback| !offered(fallback))).ok_or(declines)
     }
 }
 
-pub(crate) static LEAVES: [Leaf; 188] = [
+pub(crate) static LEAVES: [Leaf; 128] = [
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.963 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &[
-            (1.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 25 inputs, 1.000 times the best time (worst 1.000), at most 0.957 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 19 inputs, 1.000 times the best time (worst 1.003), at most 0.971 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
-        ranking: &[
-            (0.8421052631578947, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.15789473684210525, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 9 inputs, 1.000 times the best time (worst 1.000), at most 0.961 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
-        ranking: &[
-            (0.7037037037037037, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.25925925925925924, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.8988095238095238, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+            (0.19047619047619047, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.037037037037037035, Choice::TypeCudaPersistentRegistersThreads256Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+            Choice::TypeCudaPersistentRegistersThreads128Width1,
+            Choice::TypeCudaPersistentRegistersThreads256Width1,
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.957 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         unsure: None,
         ranking: &[
@@ -93,9 +87,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.16666666666666666, Choice::TypeCudaPersistentRegistersThreads256Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 9 inputs, 1.000 times the best time (worst 1.000), at most 0.961 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &[
@@ -105,96 +100,37 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=1: 3 inputs, 1.001 times the best time (worst 1.003), at most 0.957 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         unsure: None,
         ranking: &[
-            (0.4444444444444444, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.4444444444444444, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.1111111111111111, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.5555555555555555, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.38888888888888884, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+            (0.05555555555555555, Choice::TypeCudaPersistentRegistersThreads256Width1),
             (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+            Choice::TypeCudaPersistentRegistersThreads512Width1,
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=1: 3 inputs, 1.002 times the best time (worst 1.006), at most 0.949 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &[
-            (0.6666666666666666, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.3333333333333333, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+            (0.990909090909091, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+            (0.00909090909090909, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.867 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
-        ranking: &[
-            (0.9, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.1, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        barred: &[
+            Choice::TypeCudaPersistentRegistersThreads256Width1,
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.902 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.780 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 2 inputs, 1.000 times the best time (worst 1.000), at most 0.726 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 27 inputs, 1.000 times the best time (worst 1.000), at most 0.749 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 15 inputs, 1.000 times the best time (worst 1.000), at most 0.674 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 8 inputs, 1.001 times the best time (worst 1.006), at most 0.942 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &[
@@ -202,9 +138,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.5, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: 10 inputs, 1.000 times the best time (worst 1.000), at most 0.945 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
         unsure: None,
         ranking: &[
@@ -212,31 +149,22 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.4, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.948 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
-        ranking: &[
-            (0.611111111111111, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.1111111111111111, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.27777777777777773, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 7 inputs, 1.000 times the best time (worst 1.003), at most 0.942 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &[
-            (0.5714285714285714, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.42857142857142855, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.5833333333333333, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+            (0.33333333333333337, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+            (0.08333333333333333, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 12 inputs, 1.001 times the best time (worst 1.006), at most 0.943 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &[
@@ -247,9 +175,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.020833333333333332, Choice::TypeCudaPersistentRegistersThreads256Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: 10 inputs, 1.002 times the best time (worst 1.008), at most 0.960 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
         unsure: None,
         ranking: &[
@@ -260,9 +189,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.04, Choice::TypeCudaPersistentRegistersThreads256Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=2: 7 inputs, 1.002 times the best time (worst 1.012), at most 0.948 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
         unsure: None,
         ranking: &[
@@ -275,9 +205,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.937 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &[
@@ -289,23 +220,26 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: 2 inputs, 1.000 times the best time (worst 1.000), at most 0.784 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        unsure: None,
-        ranking: &[
-            (0.375, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.375, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.125, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.125, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 9 inputs, 1.004 times the best time (worst 1.024), at most 0.540 times the fallback's
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+        unsure: None,
+        ranking: &[
+            (0.5833333333333334, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+            (0.4166666666666667, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
+            Choice::TypeCudaPersistentRegistersThreads128Width2,
+            Choice::TypeCudaPersistentRegistersThreads256Width1,
+        ],
+    },
+    Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &[
@@ -317,33 +251,25 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: 9 inputs, 1.001 times the best time (worst 1.006), at most 0.556 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
         unsure: None,
         ranking: &[
-            (0.5, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.5, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.375, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+            (0.375, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+            (0.125, Choice::TypeCudaPersistentRegistersThreads128Width2),
+            (0.125, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
             (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.237 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        unsure: None,
-        ranking: &[
-            (0.8333333333333334, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.16666666666666666, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 23 inputs, 1.002 times the best time (worst 1.019), at most 0.960 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &[
@@ -354,9 +280,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: 12 inputs, 1.002 times the best time (worst 1.009), at most 0.946 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
         unsure: None,
         ranking: &[
@@ -367,63 +294,39 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.016666666666666666, Choice::TypeCudaLooped4Threads32Width4Rows4),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: 12 inputs, 1.002 times the best time (worst 1.012), at most 0.947 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
         unsure: None,
         ranking: &[
-            (0.34027777777777773, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.2569444444444445, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.20138888888888887, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.20138888888888887, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+            (0.30468749999999994, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+            (0.2682291666666667, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+            (0.20052083333333331, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+            (0.22656249999999994, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
             (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: 20 inputs, 1.002 times the best time (worst 1.012), at most 0.956 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        unsure: None,
-        ranking: &[
-            (0.28333333333333327, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.275, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.2, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.2416666666666666, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.954 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &[
-            (0.38, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.18, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.18, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.18, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.08, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
+            (0.37884615384615383, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+            (0.1608974358974359, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+            (0.17371794871794874, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+            (0.2506410256410256, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+            (0.02820512820512821, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.007692307692307693, Choice::TypeCudaLooped4Threads32Width4Rows4),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 21 inputs, 1.001 times the best time (worst 1.006), at most 0.942 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
-        ranking: &[
-            (0.37857142857142856, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.15634920634920638, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.26746031746031745, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.17222222222222225, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.015873015873015872, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.009523809523809525, Choice::TypeCudaLooped4Threads32Width4Rows4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=32_width=4_rows=8: 36 inputs, 1.004 times the best time (worst 1.030), at most 0.971 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
         unsure: None,
         ranking: &[
@@ -435,9 +338,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.004629629629629629, Choice::TypeCudaLooped4Threads32Width4Rows4),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: 8 inputs, 1.003 times the best time (worst 1.011), at most 0.948 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
         unsure: None,
         ranking: &[
@@ -449,9 +353,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 15 inputs, 1.002 times the best time (worst 1.011), at most 0.777 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &[
@@ -463,9 +368,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=4_rows=8: 7 inputs, 1.002 times the best time (worst 1.011), at most 0.558 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
         unsure: None,
         ranking: &[
@@ -477,9 +383,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=4_rows=8: 11 inputs, 1.001 times the best time (worst 1.008), at most 0.435 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
         unsure: None,
         ranking: &[
@@ -490,9 +397,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 30 inputs, 1.003 times the best time (worst 1.014), at most 0.453 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &[
@@ -504,9 +412,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: 14 inputs, 1.002 times the best time (worst 1.006), at most 0.757 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
         unsure: None,
         ranking: &[
@@ -518,9 +427,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=4_rows=8: 5 inputs, 1.001 times the best time (worst 1.006), at most 0.535 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
         unsure: None,
         ranking: &[
@@ -532,37 +442,25 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: 6 inputs, 1.001 times the best time (worst 1.004), at most 0.267 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
         unsure: None,
         ranking: &[
-            (0.34722222222222215, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.34722222222222215, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.2638888888888889, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.041666666666666664, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+            (0.2962962962962962, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+            (0.3518518518518518, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+            (0.29629629629629634, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+            (0.05555555555555555, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
             (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: 3 inputs, 1.010 times the best time (worst 1.016), at most 0.227 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        unsure: None,
-        ranking: &[
-            (0.19444444444444442, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.3611111111111111, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.3611111111111111, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.08333333333333333, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 21 inputs, 1.000 times the best time (worst 1.006), at most 0.956 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &[
@@ -577,9 +475,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=1: 19 inputs, 1.006 times the best time (worst 1.036), at most 0.962 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         unsure: None,
         ranking: &[
@@ -593,141 +492,65 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0488531935900357, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
             (0.05461760461760462, Choice::TypeCudaPersistentRegistersThreads128Width4),
             (0.025544922913343968, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.014433811802232858, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0043859649122807015, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 50 inputs, 1.003 times the best time (worst 1.015), at most 0.967 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &[
-            (0.2606428571428571, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.1629761904761905, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.1552619047619048, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.14497619047619048, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.1029761904761905, Choice::TypeCudaPersistentRegistersThreads64Width4),
-            (0.06697619047619048, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.055785714285714286, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.016301587301587303, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.011222222222222222, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.02288095238095238, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+            (0.258609693877551, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+            (0.1803358843537415, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+            (0.16451955782312927, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+            (0.1359906462585034, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.09491921768707486, Choice::TypeCudaPersistentRegistersThreads64Width4),
+            (0.059800170068027216, Choice::TypeCudaPersistentRegistersThreads128Width2),
+            (0.06082057823129251, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+            (0.014554988662131521, Choice::TypeCudaPersistentRegistersThreads128Width4),
+            (0.020429421768707483, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.01001984126984127, Choice::TypeCudaPersistentRegistersThreads256Width2),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 6 inputs, 1.004 times the best time (worst 1.011), at most 0.890 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
-        ranking: &[
-            (0.24166666666666667, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.325, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.24166666666666667, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.10277777777777779, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.061111111111111116, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.027777777777777776, Choice::TypeCudaPersistentRegistersThreads64Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.0, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=128_width=1: 10 inputs, 1.003 times the best time (worst 1.008), at most 0.967 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         unsure: None,
         ranking: &[
-            (0.12905122655122653, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.11476551226551227, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.10905122655122654, Choice::TypeCudaPersistentRegistersThreads64Width4),
-            (0.12905122655122653, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.11238455988455989, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.09238455988455987, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.11476551226551227, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.05131313131313131, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.09238455988455987, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.03575757575757575, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.01, Choice::TypeCudaLooped2Threads128Width4),
-            (0.00909090909090909, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+            (0.1420493757450279, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.1358381956208043, Choice::TypeCudaPersistentRegistersThreads128Width2),
+            (0.12248415835372356, Choice::TypeCudaPersistentRegistersThreads64Width4),
+            (0.11523778154212935, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.11306386849865109, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+            (0.0694303281259803, Choice::TypeCudaPersistentRegistersThreads128Width4),
+            (0.08262908588995545, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+            (0.0861487546270155, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+            (0.061544011544011526, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+            (0.05102108036890645, Choice::TypeCudaPersistentRegistersThreads256Width2),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=1: 13 inputs, 1.003 times the best time (worst 1.013), at most 0.965 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
-        unsure: None,
-        ranking: &[
-            (0.15204795204795205, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.15204795204795205, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.1328171828171828, Choice::TypeCudaPersistentRegistersThreads64Width4),
-            (0.1328171828171828, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.11358641358641358, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.08336663336663336, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.07512487512487512, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.06413586413586414, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.06276223776223776, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.009615384615384616, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.014685314685314687, Choice::TypeCudaLooped2Threads128Width4),
-            (0.006993006993006993, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 7 inputs, 1.001 times the best time (worst 1.003), at most 0.935 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &[
-            (0.14285714285714285, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.10714285714285714, Choice::TypeCudaPersistentRegistersThreads64Width4),
-            (0.14285714285714285, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.11904761904761907, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.10714285714285714, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.14285714285714285, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.08928571428571429, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.06547619047619048, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.08333333333333333, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+            (0.140625, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+            (0.109375, Choice::TypeCudaPersistentRegistersThreads64Width4),
+            (0.140625, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+            (0.11979166666666669, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.140625, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+            (0.109375, Choice::TypeCudaPersistentRegistersThreads128Width2),
+            (0.09375, Choice::TypeCudaPersistentRegistersThreads128Width4),
+            (0.07291666666666667, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+            (0.07291666666666666, Choice::TypeCudaPersistentRegistersThreads256Width1),
             (0.0, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 1 input, 1.000 times the best time (worst 1.000), at most 0.793 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
-        ranking: &[
-            (0.125, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.125, Choice::TypeCudaPersistentRegistersThreads64Width4),
-            (0.125, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.125, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.125, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.125, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.125, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.125, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.0, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: 4 inputs, 1.004 times the best time (worst 1.013), at most 0.785 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
         unsure: None,
         ranking: &[
@@ -741,14 +564,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
             (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
             (0.0, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.758 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
         unsure: None,
         ranking: &[
@@ -763,9 +583,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 38 inputs, 1.002 times the best time (worst 1.015), at most 0.621 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &[
@@ -779,15 +600,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
             (0.0, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: 13 inputs, 1.002 times the best time (worst 1.007), at most 0.617 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
         unsure: None,
         ranking: &[
@@ -802,9 +619,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 6 inputs, 1.001 times the best time (worst 1.006), at most 0.617 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &[
@@ -818,15 +636,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
             (0.0, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: 6 inputs, 1.002 times the best time (worst 1.006), at most 0.550 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
         unsure: None,
         ranking: &[
@@ -840,15 +654,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
             (0.0, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=4_rows=4: 11 inputs, 1.004 times the best time (worst 1.013), at most 0.567 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
         unsure: None,
         ranking: &[
@@ -862,88 +672,27 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
             (0.0, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=1: 8 inputs, 1.003 times the best time (worst 1.018), at most 0.946 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         unsure: None,
         ranking: &[
-            (0.42708333333333337, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.3020833333333333, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.19791666666666663, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.07291666666666666, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=128_width=1: 7 inputs, 1.000 times the best time (worst 1.000), at most 0.938 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
-        unsure: None,
-        ranking: &[
-            (0.6547619047619048, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.2261904761904762, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.08333333333333333, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.03571428571428571, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+            (0.587037037037037, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.26481481481481484, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.08064516129032258, Choice::TypeCudaPersistentRegistersThreads512Width1),
+            (0.08703703703703704, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=128_width=1: 7 inputs, 1.000 times the best time (worst 1.000), at most 0.927 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
-        unsure: None,
-        ranking: &[
-            (0.5714285714285714, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.42857142857142855, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        barred: &[
+            Choice::TypeCudaPersistentRegistersThreads512Width1,
+            Choice::TypeCudaPersistentRegistersThreads1024Width1,
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=1: 9 inputs, 1.001 times the best time (worst 1.008), at most 0.960 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
-        unsure: None,
-        ranking: &[
-            (0.48148148148148145, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.3703703703703704, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.14814814814814814, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=128_width=1: 8 inputs, 1.000 times the best time (worst 1.000), at most 0.963 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
-        unsure: None,
-        ranking: &[
-            (0.5104166666666667, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.2604166666666667, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.19791666666666666, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=128_width=1: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.926 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 8 inputs, 1.000 times the best time (worst 1.000), at most 0.797 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &[
@@ -952,9 +701,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.668 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
         ranking: &[
@@ -963,9 +713,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=1: 8 inputs, 1.000 times the best time (worst 1.000), at most 0.815 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         unsure: None,
         ranking: &[
@@ -974,31 +725,22 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=128_width=1: 5 inputs, 1.002 times the best time (worst 1.009), at most 0.883 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
-        unsure: None,
-        ranking: &[
-            (0.8, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.2, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=1: 3 inputs, 1.002 times the best time (worst 1.005), at most 0.942 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         unsure: None,
         ranking: &[
-            (0.611111111111111, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.1111111111111111, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.27777777777777773, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.7291666666666666, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.16666666666666666, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+            (0.10416666666666666, Choice::TypeCudaPersistentRegistersThreads256Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.854 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         unsure: None,
         ranking: &[
@@ -1007,9 +749,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=256_width=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.950 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1),
         unsure: None,
         ranking: &[
@@ -1018,23 +761,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.125, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=128_width=2: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.926 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        unsure: None,
-        ranking: &[
-            (0.375, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.25, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.16666666666666666, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.20833333333333331, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=1: 4 inputs, 1.006 times the best time (worst 1.023), at most 0.963 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         unsure: None,
         ranking: &[
@@ -1048,9 +778,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=2: 5 inputs, 1.001 times the best time (worst 1.003), at most 0.939 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
         unsure: None,
         ranking: &[
@@ -1064,11 +795,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
             (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
             (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=1: 5 inputs, 1.002 times the best time (worst 1.006), at most 0.946 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         unsure: None,
         ranking: &[
@@ -1082,53 +813,41 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
             (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: 3 inputs, 1.005 times the best time (worst 1.008), at most 0.954 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
         unsure: None,
         ranking: &[
-            (0.16666666666666666, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.16666666666666666, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.5, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.16666666666666666, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: 5 inputs, 1.003 times the best time (worst 1.014), at most 0.817 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        unsure: None,
-        ranking: &[
-            (0.5833333333333333, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.05, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.18333333333333332, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.18333333333333332, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.375, Choice::TypeCudaPersistentRegistersThreads128Width2),
+            (0.25, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.16666666666666666, Choice::TypeCudaPersistentRegistersThreads256Width2),
             (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+            (0.20833333333333331, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: 3 inputs, 1.004 times the best time (worst 1.013), at most 0.769 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
         unsure: None,
         ranking: &[
-            (0.4444444444444444, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.4444444444444444, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.1111111111111111, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.4318181818181817, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+            (0.25, Choice::TypeCudaPersistentRegistersThreads128Width2),
+            (0.11363636363636363, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.022727272727272728, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+            (0.045454545454545456, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.13636363636363635, Choice::TypeCudaPersistentRegistersThreads256Width2),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=2: 5 inputs, 1.003 times the best time (worst 1.012), at most 0.966 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
         unsure: None,
         ranking: &[
@@ -1142,13 +861,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.02222222222222222, Choice::TypeCudaPersistentRegistersThreads256Width2),
             (0.050793650793650794, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
             (0.050793650793650794, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.02222222222222222, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=2: 32 inputs, 1.003 times the best time (worst 1.018), at most 0.961 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
         unsure: None,
         ranking: &[
@@ -1162,18 +879,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.042798520923520926, Choice::TypeCudaPersistentRegistersThreads256Width4),
             (0.03939957611832612, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
             (0.034117965367965374, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.013257575757575756, Choice::TypeCudaPersistentRegistersThreads512Width2),
-            (0.019223484848484847, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.011174242424242423, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.0020833333333333333, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0020833333333333333, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=4: 10 inputs, 1.003 times the best time (worst 1.009), at most 0.956 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
         unsure: None,
         ranking: &[
@@ -1187,64 +897,29 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.05317460317460317, Choice::TypeCudaPersistentRegistersThreads256Width4),
             (0.01111111111111111, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
             (0.02222222222222222, Choice::TypeCudaPersistentRegistersThreads512Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.025396825396825397, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.0, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=1: 12 inputs, 1.001 times the best time (worst 1.005), at most 0.975 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         unsure: None,
         ranking: &[
-            (0.23862433862433863, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.11362433862433863, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.11362433862433863, Choice::TypeCudaPersistentRegistersThreads64Width4),
-            (0.13862433862433862, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.08505291005291006, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.09130291005291004, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.06917989417989417, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.08584656084656084, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.024537037037037034, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.01736111111111111, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.015277777777777779, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.006944444444444444, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.0, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+            (0.22748015873015873, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.1128968253968254, Choice::TypeCudaPersistentRegistersThreads128Width4),
+            (0.13373015873015873, Choice::TypeCudaPersistentRegistersThreads64Width4),
+            (0.15248015873015872, Choice::TypeCudaPersistentRegistersThreads128Width2),
+            (0.07896825396825398, Choice::TypeCudaPersistentRegistersThreads256Width2),
+            (0.07956349206349206, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.07472718253968254, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+            (0.06438492063492063, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+            (0.033581349206349205, Choice::TypeCudaPersistentRegistersThreads256Width4),
+            (0.019270833333333334, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=1: 4 inputs, 1.001 times the best time (worst 1.003), at most 0.948 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
-        unsure: None,
-        ranking: &[
-            (0.19404761904761905, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.11071428571428571, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.19404761904761905, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.060714285714285714, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.19404761904761905, Choice::TypeCudaPersistentRegistersThreads64Width4),
-            (0.11071428571428571, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.025, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.060714285714285714, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.025, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.025, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-            (0.0, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=128_width=4: 26 inputs, 1.004 times the best time (worst 1.015), at most 0.959 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
         unsure: None,
         ranking: &[
@@ -1258,20 +933,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.046277333777333785, Choice::TypeCudaPersistentRegistersThreads512Width1),
             (0.034998334998335004, Choice::TypeCudaPersistentRegistersThreads512Width2),
             (0.007342657342657343, Choice::TypeCudaPersistentRegistersThreads512Width4),
-            (0.0034965034965034965, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-            (0.00811965811965812, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=256_width=2: 8 inputs, 1.001 times the best time (worst 1.005), at most 0.954 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
         unsure: None,
         ranking: &[
@@ -1285,66 +951,29 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.08541666666666665, Choice::TypeCudaPersistentRegistersThreads512Width2),
             (0.06160714285714286, Choice::TypeCudaPersistentRegistersThreads512Width1),
             (0.0125, Choice::TypeCudaPersistentRegistersThreads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=2: 13 inputs, 1.002 times the best time (worst 1.011), at most 0.957 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
         unsure: None,
         ranking: &[
-            (0.134007659007659, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.134007659007659, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.11477688977688977, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.134007659007659, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.11477688977688977, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.12118714618714618, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.08913586413586413, Choice::TypeCudaPersistentRegistersThreads64Width4),
-            (0.055710955710955704, Choice::TypeCudaPersistentRegistersThreads512Width2),
-            (0.06532634032634031, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.022377622377622378, Choice::TypeCudaPersistentRegistersThreads512Width4),
-            (0.014685314685314687, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+            (0.14855487649605298, Choice::TypeCudaPersistentRegistersThreads128Width2),
+            (0.1338489941431118, Choice::TypeCudaPersistentRegistersThreads128Width4),
+            (0.11424115100585687, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.10247644512350396, Choice::TypeCudaPersistentRegistersThreads256Width2),
+            (0.10737840590781766, Choice::TypeCudaPersistentRegistersThreads256Width4),
+            (0.1387509549274255, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.09953526865291572, Choice::TypeCudaPersistentRegistersThreads64Width4),
+            (0.06711229946524062, Choice::TypeCudaPersistentRegistersThreads512Width2),
+            (0.05975935828877004, Choice::TypeCudaPersistentRegistersThreads512Width1),
+            (0.017112299465240642, Choice::TypeCudaPersistentRegistersThreads512Width4),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=2: 4 inputs, 1.001 times the best time (worst 1.006), at most 0.931 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        unsure: None,
-        ranking: &[
-            (0.19583333333333333, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.13333333333333333, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.1125, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.08333333333333333, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.19583333333333333, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.13333333333333333, Choice::TypeCudaPersistentRegistersThreads64Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.10416666666666666, Choice::TypeCudaPersistentRegistersThreads512Width2),
-            (0.041666666666666664, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=128_width=1: 4 inputs, 1.002 times the best time (worst 1.008), at most 0.950 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         unsure: None,
         ranking: &[
@@ -1358,17 +987,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.03571428571428571, Choice::TypeCudaPersistentRegistersThreads512Width1),
             (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
             (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=4: 4 inputs, 1.002 times the best time (worst 1.008), at most 0.952 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
         unsure: None,
         ranking: &[
@@ -1382,17 +1005,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
             (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
             (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=2: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.924 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
         unsure: None,
         ranking: &[
@@ -1406,65 +1023,29 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
             (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
             (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=64_width=4: 4 inputs, 1.001 times the best time (worst 1.003), at most 0.922 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
         unsure: None,
         ranking: &[
-            (0.4861111111111111, Choice::TypeCudaPersistentRegistersThreads64Width4),
-            (0.2361111111111111, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.1111111111111111, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.027777777777777776, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.027777777777777776, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.027777777777777776, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.027777777777777776, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.027777777777777776, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.3703703703703704, Choice::TypeCudaPersistentRegistersThreads64Width4),
+            (0.1412037037037037, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+            (0.12037037037037036, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+            (0.1550925925925926, Choice::TypeCudaPersistentRegistersThreads128Width4),
+            (0.07175925925925926, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+            (0.02314814814814815, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+            (0.07175925925925924, Choice::TypeCudaPersistentRegistersThreads128Width2),
+            (0.037037037037037035, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.0, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
             (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-            (0.027777777777777776, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=64_width=4: 8 inputs, 1.007 times the best time (worst 1.011), at most 0.803 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
-        unsure: None,
-        ranking: &[
-            (0.3125, Choice::TypeCudaPersistentRegistersThreads64Width4),
-            (0.09374999999999999, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.21875, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.16666666666666666, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.09374999999999999, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.020833333333333332, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.05208333333333333, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.041666666666666664, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.0, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=64_width=4: 28 inputs, 1.003 times the best time (worst 1.012), at most 0.946 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
         unsure: None,
         ranking: &[
@@ -1478,16 +1059,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.04248866213151927, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
             (0.0, Choice::TypeCudaLooped2Threads128Width4),
             (0.01859410430839002, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0035714285714285718, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.008673469387755102, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=32_width=2_rows=4: 20 inputs, 1.004 times the best time (worst 1.016), at most 0.838 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
         unsure: None,
         ranking: &[
@@ -1501,64 +1077,29 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.00625, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.0, Choice::TypeCudaLooped2Threads128Width4),
             (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=64_width=4: 22 inputs, 1.003 times the best time (worst 1.018), at most 0.850 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
         unsure: None,
         ranking: &[
-            (0.2664141414141414, Choice::TypeCudaPersistentRegistersThreads64Width4),
-            (0.09747474747474748, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.14292929292929293, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.12777777777777777, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.17171717171717174, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.09974747474747475, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.03686868686868687, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.016414141414141412, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.040656565656565655, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
+            (0.30446748591909883, Choice::TypeCudaPersistentRegistersThreads64Width4),
+            (0.1308115719406042, Choice::TypeCudaPersistentRegistersThreads128Width2),
+            (0.09317716333845366, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+            (0.17812339989759346, Choice::TypeCudaPersistentRegistersThreads128Width4),
+            (0.11468253968253968, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+            (0.09479006656426012, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.039413722478238614, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+            (0.01568100358422939, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+            (0.028853046594982078, Choice::TypeCudaLooped2Threads128Width4),
             (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads32Width4Rows4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=64_width=4: 9 inputs, 1.000 times the best time (worst 1.000), at most 0.835 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
-        unsure: None,
-        ranking: &[
-            (0.3974867724867725, Choice::TypeCudaPersistentRegistersThreads64Width4),
-            (0.19378306878306878, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.13822751322751323, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.04563492063492063, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.08267195767195767, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.08267195767195767, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.04563492063492063, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.013888888888888888, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=128_width=4: 3 inputs, 1.001 times the best time (worst 1.002), at most 0.921 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
         unsure: None,
         ranking: &[
@@ -1572,17 +1113,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
             (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=64_width=4: 4 inputs, 1.001 times the best time (worst 1.006), at most 0.913 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
         unsure: None,
         ranking: &[
@@ -1596,155 +1131,61 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
             (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=64_width=4: 7 inputs, 1.001 times the best time (worst 1.004), at most 0.895 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
         unsure: None,
         ranking: &[
-            (0.5238095238095238, Choice::TypeCudaPersistentRegistersThreads64Width4),
-            (0.19047619047619047, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.11904761904761904, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.047619047619047616, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.047619047619047616, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.03571428571428571, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.03571428571428571, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+            (0.3698148148148148, Choice::TypeCudaPersistentRegistersThreads64Width4),
+            (0.1087037037037037, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+            (0.11203703703703702, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+            (0.11203703703703703, Choice::TypeCudaPersistentRegistersThreads128Width4),
+            (0.046296296296296294, Choice::TypeCudaPersistentRegistersThreads128Width2),
+            (0.03981481481481482, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+            (0.03148148148148148, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.06796296296296296, Choice::TypeCudaPersistentRegistersThreads256Width4),
+            (0.0587037037037037, Choice::TypeCudaPersistentRegistersThreads256Width2),
+            (0.03648148148148148, Choice::TypeCudaPersistentRegistersThreads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=64_width=4: 8 inputs, 1.004 times the best time (worst 1.021), at most 0.888 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
-        unsure: None,
-        ranking: &[
-            (0.23506944444444444, Choice::TypeCudaPersistentRegistersThreads64Width4),
-            (0.09965277777777778, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.043402777777777776, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.1684027777777778, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.11006944444444444, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.043402777777777776, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.12743055555555555, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.059027777777777776, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.04513888888888889, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.06840277777777778, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=256_width=4: 3 inputs, 1.000 times the best time (worst 1.001), at most 0.948 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4),
         unsure: None,
         ranking: &[
-            (0.26666666666666666, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.10000000000000002, Choice::TypeCudaPersistentRegistersThreads64Width4),
-            (0.10000000000000002, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.10000000000000002, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.26666666666666666, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.03333333333333333, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.03333333333333333, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.03333333333333333, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+            (0.2571428571428572, Choice::TypeCudaPersistentRegistersThreads256Width4),
+            (0.32857142857142857, Choice::TypeCudaPersistentRegistersThreads256Width2),
+            (0.2571428571428572, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.042857142857142864, Choice::TypeCudaPersistentRegistersThreads64Width4),
+            (0.042857142857142864, Choice::TypeCudaPersistentRegistersThreads128Width4),
+            (0.014285714285714287, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+            (0.014285714285714287, Choice::TypeCudaPersistentRegistersThreads128Width2),
+            (0.014285714285714287, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+            (0.014285714285714287, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
             (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.03333333333333333, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.03333333333333333, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=256_width=4: 1 input, 1.002 times the best time (worst 1.002), at most 0.865 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4),
-        unsure: None,
-        ranking: &[
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (1.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=256_width=4: 3 inputs, 1.001 times the best time (worst 1.003), at most 0.898 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4),
-        unsure: None,
-        ranking: &[
-            (0.3333333333333333, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.3333333333333333, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.3333333333333333, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.0, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=128_width=1: 3 inputs, 1.004 times the best time (worst 1.011), at most 0.955 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         unsure: None,
         ranking: &[
-            (0.38888888888888884, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.38888888888888884, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.2222222222222222, Choice::TypeCudaPersistentRegistersThreads512Width1),
+            (0.5072463768115941, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.42028985507246375, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.07246376811594202, Choice::TypeCudaPersistentRegistersThreads512Width1),
             (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
             (0.0, Choice::TypeCudaLooped4Threads1024Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=128_width=1: 20 inputs, 1.002 times the best time (worst 1.010), at most 0.934 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
-        unsure: None,
-        ranking: &[
-            (0.525, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.425, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.05, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=256_width=1: 7 inputs, 1.003 times the best time (worst 1.015), at most 0.904 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1),
         unsure: None,
         ranking: &[
@@ -1755,9 +1196,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaLooped4Threads1024Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=1: 8 inputs, 1.001 times the best time (worst 1.006), at most 0.921 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         unsure: None,
         ranking: &[
@@ -1768,30 +1210,23 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaLooped4Threads1024Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=256_width=1: 9 inputs, 1.001 times the best time (worst 1.010), at most 0.961 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1),
         unsure: None,
         ranking: &[
-            (0.5, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.4444444444444444, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.4583333333333333, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.3333333333333333, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.05555555555555555, Choice::TypeCudaPersistentRegistersThreads512Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=256_width=1: 3 inputs, 1.006 times the best time (worst 1.012), at most 0.971 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1),
-        unsure: None,
-        ranking: &[
-            (0.3333333333333333, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        barred: &[
+            Choice::TypeCudaPersistentRegistersThreads512Width1,
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=1: 18 inputs, 1.001 times the best time (worst 1.025), at most 0.909 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         unsure: None,
         ranking: &[
@@ -1800,9 +1235,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=512_width=1: 9 inputs, 1.001 times the best time (worst 1.013), at most 0.933 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width1),
         unsure: None,
         ranking: &[
@@ -1811,9 +1247,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.16666666666666666, Choice::TypeCudaPersistentRegistersThreads256Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=256_width=2: 3 inputs, 1.003 times the best time (worst 1.008), at most 0.942 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
         unsure: None,
         ranking: &[
@@ -1827,11 +1264,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
             (0.0, Choice::TypeCudaLooped4Threads1024Width2),
             (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=256_width=1: 3 inputs, 1.003 times the best time (worst 1.009), at most 0.852 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1),
         unsure: None,
         ranking: &[
@@ -1845,88 +1282,48 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
             (0.0, Choice::TypeCudaLooped4Threads1024Width2),
             (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=2: 10 inputs, 1.003 times the best time (worst 1.011), at most 0.902 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
         unsure: None,
         ranking: &[
-            (0.24333333333333335, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.1933333333333333, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.24333333333333335, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.15999999999999998, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.15999999999999998, Choice::TypeCudaPersistentRegistersThreads512Width2),
+            (0.2448717948717949, Choice::TypeCudaPersistentRegistersThreads128Width2),
+            (0.2064102564102564, Choice::TypeCudaPersistentRegistersThreads256Width2),
+            (0.20641025641025643, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.18076923076923074, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.16153846153846152, Choice::TypeCudaPersistentRegistersThreads512Width2),
             (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
             (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
             (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
             (0.0, Choice::TypeCudaLooped4Threads1024Width2),
             (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=2: 3 inputs, 1.001 times the best time (worst 1.004), at most 0.820 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
         unsure: None,
         ranking: &[
-            (0.25, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.25, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.25, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.08333333333333333, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.16666666666666666, Choice::TypeCudaPersistentRegistersThreads512Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=128_width=2: 4 inputs, 1.005 times the best time (worst 1.010), at most 0.967 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        unsure: None,
-        ranking: &[
-            (0.5, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.125, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.25, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.5125, Choice::TypeCudaPersistentRegistersThreads128Width2),
+            (0.17083333333333334, Choice::TypeCudaPersistentRegistersThreads256Width2),
+            (0.09583333333333333, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.14583333333333331, Choice::TypeCudaPersistentRegistersThreads512Width2),
+            (0.0625, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.020833333333333332, Choice::TypeCudaPersistentRegistersThreads512Width1),
             (0.125, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=128_width=2: 11 inputs, 1.002 times the best time (worst 1.010), at most 0.927 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        unsure: None,
-        ranking: &[
-            (0.5833333333333334, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.2196969696969697, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.17424242424242423, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.022727272727272728, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        barred: &[
+            Choice::TypeCudaPersistentRegistersThreads512Width2,
+            Choice::TypeCudaPersistentRegistersThreads512Width1,
+            Choice::TypeCudaPersistentRegistersThreads32Width2Rows4,
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=2: 5 inputs, 1.005 times the best time (worst 1.018), at most 0.947 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        unsure: None,
-        ranking: &[
-            (0.36666666666666664, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.1, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.4666666666666666, Choice::TypeCudaPersistentRegistersThreads512Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.06666666666666667, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=128_width=2: 6 inputs, 1.000 times the best time (worst 1.003), at most 0.948 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
         unsure: None,
         ranking: &[
@@ -1940,16 +1337,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.061309523809523814, Choice::TypeCudaPersistentRegistersThreads512Width1),
             (0.0375, Choice::TypeCudaPersistentRegistersThreads64Width4),
             (0.016666666666666666, Choice::TypeCudaPersistentRegistersThreads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=4: 36 inputs, 1.005 times the best time (worst 1.030), at most 0.939 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
         unsure: None,
         ranking: &[
@@ -1963,16 +1355,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.054674723424723425, Choice::TypeCudaPersistentRegistersThreads512Width2),
             (0.03589165464165464, Choice::TypeCudaPersistentRegistersThreads512Width1),
             (0.011861672278338946, Choice::TypeCudaPersistentRegistersThreads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=4: 16 inputs, 1.003 times the best time (worst 1.019), at most 0.908 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
         unsure: None,
         ranking: &[
@@ -1986,24 +1373,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.006944444444444444, Choice::TypeCudaPersistentRegistersThreads512Width1),
             (0.006944444444444444, Choice::TypeCudaPersistentRegistersThreads64Width4),
             (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=256_width=2: 7 inputs, 1.002 times the best time (worst 1.012), at most 0.937 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
         unsure: None,
         ranking: &[
@@ -2017,66 +1391,32 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.02040816326530612, Choice::TypeCudaPersistentRegistersThreads512Width2),
             (0.02040816326530612, Choice::TypeCudaPersistentRegistersThreads512Width4),
             (0.02040816326530612, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=64_width=4: 4 inputs, 1.004 times the best time (worst 1.008), at most 0.992 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
         unsure: None,
         ranking: &[
-            (0.125, Choice::TypeCudaPersistentRegistersThreads64Width4),
-            (0.25, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.125, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
+            (0.2787202380952381, Choice::TypeCudaPersistentRegistersThreads64Width4),
+            (0.2630952380952381, Choice::TypeCudaPersistentRegistersThreads128Width2),
+            (0.144171626984127, Choice::TypeCudaPersistentRegistersThreads128Width4),
+            (0.05406746031746031, Choice::TypeCudaPersistentRegistersThreads256Width2),
             (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=64_width=4: 21 inputs, 1.002 times the best time (worst 1.014), at most 0.954 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
-        unsure: None,
-        ranking: &[
-            (0.3421768707482994, Choice::TypeCudaPersistentRegistersThreads64Width4),
-            (0.258843537414966, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.15963718820861678, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.08662131519274377, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.03616780045351474, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.07868480725623582, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.031065759637188203, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.006802721088435374, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=64_width=4: 23 inputs, 1.006 times the best time (worst 1.020), at most 0.987 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
-        unsure: None,
-        ranking: &[
-            (0.24751552795031057, Choice::TypeCudaPersistentRegistersThreads64Width4),
-            (0.26925465838509316, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.13338509316770186, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.040993788819875775, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.03229813664596273, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.031159420289855067, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.015217391304347825, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.031299603174603174, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.05282738095238095, Choice::TypeCudaPersistentRegistersThreads256Width4),
+            (0.020882936507936507, Choice::TypeCudaPersistentRegistersThreads256Width1),
             (0.0884575569358178, Choice::TypeCudaPersistentRegistersThreads512Width2),
             (0.04782608695652174, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.09389233954451345, Choice::TypeCudaPersistentRegistersThreads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
+            Choice::TypeCudaPersistentRegistersThreads32Width2Rows4,
+            Choice::TypeCudaPersistentRegistersThreads512Width2,
+            Choice::TypeCudaPersistentRegistersThreads512Width1,
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=256_width=2: 24 inputs, 1.003 times the best time (worst 1.017), at most 0.834 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
         unsure: None,
         ranking: &[
@@ -2090,32 +1430,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.04322390572390573, Choice::TypeCudaPersistentRegistersThreads512Width1),
             (0.04547258297258298, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.01590909090909091, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-            (0.017213804713804712, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-            (0.007954545454545455, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.004166666666666667, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=256_width=4: 24 inputs, 1.004 times the best time (worst 1.026), at most 0.880 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4),
         unsure: None,
         ranking: &[
@@ -2129,29 +1448,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0654611592111592, Choice::TypeCudaPersistentRegistersThreads512Width1),
             (0.051835317460317464, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.003787878787878788, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-            (0.008417508417508417, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.008417508417508417, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=256_width=4: 5 inputs, 1.007 times the best time (worst 1.019), at most 0.875 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4),
         unsure: None,
         ranking: &[
@@ -2165,24 +1466,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.02857142857142857, Choice::TypeCudaPersistentRegistersThreads512Width1),
             (0.06190476190476191, Choice::TypeCudaLooped2Threads512Width4),
             (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.025, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.05357142857142857, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=256_width=2: 9 inputs, 1.002 times the best time (worst 1.010), at most 0.906 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
         unsure: None,
         ranking: &[
@@ -2196,17 +1484,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.07314814814814814, Choice::TypeCudaPersistentRegistersThreads512Width2),
             (0.06388888888888888, Choice::TypeCudaPersistentRegistersThreads512Width4),
             (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=4: 15 inputs, 1.001 times the best time (worst 1.005), at most 0.899 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
         unsure: None,
         ranking: &[
@@ -2220,15 +1502,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.01111111111111111, Choice::TypeCudaPersistentRegistersThreads512Width2),
             (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
             (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=128_width=2: 14 inputs, 1.003 times the best time (worst 1.022), at most 0.897 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
         unsure: None,
         ranking: &[
@@ -2242,64 +1520,29 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.04702380952380952, Choice::TypeCudaPersistentRegistersThreads256Width1),
             (0.008928571428571428, Choice::TypeCudaPersistentRegistersThreads512Width1),
             (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=512_width=4: 15 inputs, 1.002 times the best time (worst 1.007), at most 0.939 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width4),
         unsure: None,
         ranking: &[
-            (0.3274074074074074, Choice::TypeCudaPersistentRegistersThreads512Width4),
-            (0.09407407407407406, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.13074074074074074, Choice::TypeCudaPersistentRegistersThreads512Width2),
-            (0.06407407407407407, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.05074074074074074, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.05907407407407407, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.029074074074074075, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.029074074074074075, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.01574074074074074, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.15833333333333333, Choice::TypeCudaLooped4Threads512Width4),
-            (0.041666666666666664, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+            (0.4353535353535353, Choice::TypeCudaPersistentRegistersThreads512Width4),
+            (0.1095959595959596, Choice::TypeCudaPersistentRegistersThreads128Width4),
+            (0.08914141414141413, Choice::TypeCudaPersistentRegistersThreads512Width2),
+            (0.04368686868686869, Choice::TypeCudaPersistentRegistersThreads256Width2),
+            (0.0345959595959596, Choice::TypeCudaPersistentRegistersThreads128Width2),
+            (0.04027777777777777, Choice::TypeCudaPersistentRegistersThreads256Width4),
+            (0.019823232323232323, Choice::TypeCudaPersistentRegistersThreads512Width1),
+            (0.019823232323232323, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.01073232323232323, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.10795454545454546, Choice::TypeCudaLooped4Threads512Width4),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=512_width=4: 7 inputs, 1.000 times the best time (worst 1.003), at most 0.827 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width4),
-        unsure: None,
-        ranking: &[
-            (0.6666666666666666, Choice::TypeCudaPersistentRegistersThreads512Width4),
-            (0.14285714285714285, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.09523809523809523, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-            (0.09523809523809523, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=256_width=1: 1 input, 1.000 times the best time (worst 1.000), at most 0.712 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1),
         unsure: None,
         ranking: &[
@@ -2311,9 +1554,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=512_width=2: 8 inputs, 1.003 times the best time (worst 1.026), at most 0.747 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width2),
         unsure: None,
         ranking: &[
@@ -2327,107 +1571,30 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
             (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
             (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=256_width=1: 28 inputs, 1.011 times the best time (worst 1.027), at most 0.793 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1),
         unsure: None,
         ranking: &[
-            (0.20226757369614518, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.17429138321995472, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.11774376417233558, Choice::TypeCudaPersistentRegistersThreads512Width4),
-            (0.09512471655328798, Choice::TypeCudaPersistentRegistersThreads512Width2),
-            (0.22091836734693882, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.08883219954648526, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.04299886621315192, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-            (0.009070294784580499, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-            (0.013392857142857142, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.009070294784580499, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.017361111111111112, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.008928571428571428, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=256_width=1: 12 inputs, 1.013 times the best time (worst 1.049), at most 0.817 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1),
-        unsure: None,
-        ranking: &[
-            (0.1763888888888889, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.19722222222222222, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.1763888888888889, Choice::TypeCudaPersistentRegistersThreads512Width2),
-            (0.13888888888888887, Choice::TypeCudaPersistentRegistersThreads512Width4),
-            (0.19027777777777777, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0861111111111111, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-            (0.03472222222222222, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+            (0.1945039682539683, Choice::TypeCudaPersistentRegistersThreads256Width4),
+            (0.18117063492063495, Choice::TypeCudaPersistentRegistersThreads256Width2),
+            (0.12408730158730157, Choice::TypeCudaPersistentRegistersThreads512Width4),
+            (0.11950396825396825, Choice::TypeCudaPersistentRegistersThreads512Width2),
+            (0.2117261904761905, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.08801587301587302, Choice::TypeCudaPersistentRegistersThreads512Width1),
+            (0.030099206349206348, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+            (0.016765873015873015, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+            (0.009375, Choice::TypeCudaPersistentRegistersThreads1024Width1),
             (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
+            Choice::TypeCudaPersistentRegistersThreads128Width4,
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=256_width=1: 26 inputs, 1.022 times the best time (worst 1.063), at most 0.878 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1),
         unsure: None,
         ranking: &[
@@ -2441,26 +1608,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaLooped2Threads512Width4),
             (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
             (0.01282051282051282, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=256_width=2: 18 inputs, 1.003 times the best time (worst 1.015), at most 0.870 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
         unsure: None,
         ranking: &[
@@ -2474,352 +1626,78 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.009259259259259259, Choice::TypeCudaPersistentRegistersThreads1024Width2),
             (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
             (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.018518518518518517, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=1024_width=1: 1 input, 1.021 times the best time (worst 1.021), at most 0.542 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads1024Width1),
         unsure: None,
         ranking: &[
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.5, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.5, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=1024_width=1: 6 inputs, 1.013 times the best time (worst 1.020), at most 0.715 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads1024Width1),
-        unsure: None,
-        ranking: &[
-            (0.23611111111111108, Choice::TypeCudaPersistentRegistersThreads512Width4),
-            (0.19444444444444442, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-            (0.08333333333333333, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-            (0.19444444444444442, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.041666666666666664, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.041666666666666664, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.041666666666666664, Choice::TypeCudaPersistentRegistersThreads512Width2),
-            (0.16666666666666666, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+            (0.2777777777777778, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+            (0.3024691358024691, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+            (0.11419753086419752, Choice::TypeCudaPersistentRegistersThreads512Width4),
+            (0.14583333333333331, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+            (0.043209876543209874, Choice::TypeCudaPersistentRegistersThreads256Width4),
+            (0.027777777777777776, Choice::TypeCudaPersistentRegistersThreads512Width2),
+            (0.009259259259259259, Choice::TypeCudaPersistentRegistersThreads256Width2),
+            (0.08928571428571429, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.017857142857142856, Choice::TypeCudaPersistentRegistersThreads512Width1),
             (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
+            Choice::TypeCudaPersistentRegistersThreads1024Width4,
+            Choice::TypeCudaPersistentRegistersThreads1024Width2,
+            Choice::TypeCudaPersistentRegistersThreads512Width4,
+            Choice::TypeCudaPersistentRegistersThreads256Width4,
+            Choice::TypeCudaPersistentRegistersThreads512Width2,
+            Choice::TypeCudaPersistentRegistersThreads256Width2,
+            Choice::TypeCudaLooped4Threads1024Width4,
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=1024_width=1: 21 inputs, 1.009 times the best time (worst 1.026), at most 0.705 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads1024Width1),
-        unsure: None,
-        ranking: &[
-            (0.30158730158730157, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-            (0.36507936507936506, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-            (0.07936507936507936, Choice::TypeCudaPersistentRegistersThreads512Width4),
-            (0.18253968253968253, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.023809523809523808, Choice::TypeCudaPersistentRegistersThreads512Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.047619047619047616, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 3 inputs, 1.012 times the best time (worst 1.025), at most 0.711 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
         unsure: None,
         ranking: &[
-            (0.4166666666666667, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-            (0.08333333333333333, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.08333333333333333, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.3333333333333333, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-            (0.08333333333333333, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 26 inputs, 1.026 times the best time (worst 1.051), at most 0.703 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-        unsure: None,
-        ranking: &[
-            (0.40847069597069596, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-            (0.16039377289377288, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+            (0.4285978835978836, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
             (0.049496336996336994, Choice::TypeCudaPersistentRegistersThreads256Width4),
             (0.049496336996336994, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.048214285714285716, Choice::TypeCudaPersistentRegistersThreads512Width4),
-            (0.048214285714285716, Choice::TypeCudaPersistentRegistersThreads512Width2),
-            (0.19230769230769232, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-            (0.010302197802197802, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-            (0.004807692307692308, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+            (0.19637566137566137, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
+            (0.21296296296296294, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+            (0.027857142857142858, Choice::TypeCudaPersistentRegistersThreads512Width4),
+            (0.010042735042735043, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.027857142857142858, Choice::TypeCudaPersistentRegistersThreads512Width2),
+            (0.007407407407407407, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
             (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-            (0.0282967032967033, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
+            Choice::TypeCudaPersistentRegistersThreads256Width4,
+            Choice::TypeCudaPersistentRegistersThreads256Width2,
+            Choice::TypeCudaPersistentRegistersThreads256Width1,
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 16 inputs, 1.022 times the best time (worst 1.048), at most 0.634 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-        unsure: None,
-        ranking: &[
-            (0.5416666666666666, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-            (0.22916666666666666, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-            (0.20833333333333331, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-            (0.020833333333333332, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=512_width=1: 32 inputs, 1.034 times the best time (worst 1.103), at most 0.841 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width1),
         unsure: None,
         ranking: &[
-            (0.02734375, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.14192708333333331, Choice::TypeCudaPersistentRegistersThreads512Width4),
-            (0.01953125, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.16276041666666666, Choice::TypeCudaPersistentRegistersThreads512Width2),
-            (0.03125, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.11171875, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0546875, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-            (0.010416666666666666, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-            (0.14973958333333331, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.050520833333333334, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.07265625, Choice::TypeCudaLooped2Threads512Width4),
-            (0.010416666666666666, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.010416666666666666, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.030989583333333334, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0140625, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.052083333333333336, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-            (0.0078125, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+            (0.2816037735849057, Choice::TypeCudaPersistentRegistersThreads512Width4),
+            (0.026703354297693917, Choice::TypeCudaPersistentRegistersThreads256Width4),
+            (0.12122641509433962, Choice::TypeCudaPersistentRegistersThreads512Width2),
+            (0.022877358490566036, Choice::TypeCudaPersistentRegistersThreads256Width2),
+            (0.015303983228511531, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.21053459119496856, Choice::TypeCudaPersistentRegistersThreads512Width1),
+            (0.09842767295597483, Choice::TypeCudaPersistentRegistersThreads1024Width4),
+            (0.07955974842767295, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+            (0.0349056603773585, Choice::TypeCudaLooped2Threads1024Width4),
+            (0.016430817610062893, Choice::TypeCudaLooped4Threads1024Width2),
+        ],
+        barred: &[
+            Choice::TypeCudaPersistentRegistersThreads256Width4,
+            Choice::TypeCudaPersistentRegistersThreads256Width2,
+            Choice::TypeCudaPersistentRegistersThreads256Width1,
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_threads=512_width=1: 18 inputs, 1.022 times the best time (worst 1.108), at most 0.823 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width1),
-        unsure: None,
-        ranking: &[
-            (0.07407407407407407, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.2310185185185185, Choice::TypeCudaPersistentRegistersThreads512Width4),
-            (0.07407407407407407, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.12916666666666668, Choice::TypeCudaPersistentRegistersThreads512Width2),
-            (0.3652777777777778, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.006944444444444444, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.025, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-            (0.025, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-            (0.006944444444444444, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.006944444444444444, Choice::TypeCudaLooped2Threads512Width4),
-            (0.006944444444444444, Choice::TypeCudaLooped4Threads512Width4),
-            (0.041666666666666664, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-            (0.006944444444444444, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=512_width=1: 30 inputs, 1.011 times the best time (worst 1.026), at most 0.673 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width1),
-        unsure: None,
-        ranking: &[
-            (0.255, Choice::TypeCudaPersistentRegistersThreads512Width4),
-            (0.25499999999999995, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-            (0.20777777777777778, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-            (0.04388888888888889, Choice::TypeCudaPersistentRegistersThreads512Width2),
-            (0.14833333333333334, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.01111111111111111, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.008333333333333333, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.01111111111111111, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.05944444444444444, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_threads=512_width=1: 26 inputs, 1.032 times the best time (worst 1.189), at most 0.759 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width1),
-        unsure: None,
-        ranking: &[
-            (0.5192307692307693, Choice::TypeCudaPersistentRegistersThreads512Width4),
-            (0.15384615384615385, Choice::TypeCudaPersistentRegistersThreads512Width2),
-            (0.25, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.07692307692307693, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 10 inputs, 1.000 times the best time (worst 1.000), at most 0.524 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
         unsure: None,
         ranking: &[
@@ -2830,22 +1708,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.661 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_looped=4_threads=1024_width=1: 5 inputs, 1.069 times the best time (worst 1.179), at most 0.776 times the fallback's
         best: Ok(Choice::TypeCudaLooped4Threads1024Width1),
         unsure: None,
         ranking: &[
@@ -2856,9 +1722,10 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_looped=4_threads=1024_width=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.683 times the fallback's
         best: Ok(Choice::TypeCudaLooped4Threads1024Width1),
         unsure: None,
         ranking: &[
@@ -2867,42 +1734,22 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
+        barred: &[
+        ],
     },
     Leaf {
-        // type=cuda_persistent=shared_stages=1_threads=1024_width=1: 3 inputs, 1.012 times the best time (worst 1.035), at most 0.781 times the fallback's
         best: Ok(Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
         unsure: None,
         ranking: &[
-            (0.5, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.3333333333333333, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-            (0.16666666666666666, Choice::TypeCudaLooped4Threads1024Width1),
+            (0.625, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
+            (0.25, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+            (0.125, Choice::TypeCudaLooped4Threads1024Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=shared_stages=1_threads=1024_width=1: 1 input, 1.000 times the best time (worst 1.000), at most 0.654 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.329 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.691 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
         unsure: None,
         ranking: &[
@@ -2911,39 +1758,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaLooped4Threads1024Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.702 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        barred: &[
+            Choice::TypeCudaPersistentSharedStages1Threads1024Width1,
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 33 inputs, 1.000 times the best time (worst 1.000), at most 0.315 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 21 inputs, 1.000 times the best time (worst 1.000), at most 0.765 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.507 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
         unsure: None,
         ranking: &[
@@ -2957,29 +1776,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
             (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
             (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 39 inputs, 1.025 times the best time (worst 1.063), at most 0.493 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
         unsure: None,
         ranking: &[
@@ -2993,27 +1794,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
             (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
             (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 17 inputs, 1.026 times the best time (worst 1.071), at most 0.534 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
         unsure: None,
         ranking: &[
@@ -3027,29 +1812,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
             (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
             (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 4 inputs, 1.002 times the best time (worst 1.007), at most 0.526 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
         unsure: None,
         ranking: &[
@@ -3063,27 +1830,17 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.25, Choice::TypeCudaLooped4Threads1024Width4),
             (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
             (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 19 inputs, 1.028 times the best time (worst 1.045), at most 0.236 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
         unsure: None,
         ranking: &[
-            (0.9210526315789473, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-            (0.02631578947368421, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-            (0.05263157894736842, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+            (0.8222222222222222, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+            (0.15555555555555556, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+            (0.022222222222222223, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
             (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
             (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
             (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
@@ -3091,80 +1848,14 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
             (0.0, Choice::TypeCudaLooped4Threads1024Width4),
             (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
+            Choice::TypeCudaPersistentRegistersCluster4Threads256Width4,
+            Choice::TypeCudaPersistentRegistersCluster2Threads512Width4,
+            Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4,
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 7 inputs, 1.021 times the best time (worst 1.030), at most 0.262 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-        unsure: None,
-        ranking: &[
-            (0.8571428571428571, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-            (0.14285714285714285, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 11 inputs, 1.033 times the best time (worst 1.081), at most 0.321 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-        unsure: None,
-        ranking: &[
-            (0.9090909090909091, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-            (0.09090909090909091, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 8 inputs, 1.016 times the best time (worst 1.040), at most 0.372 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-        unsure: None,
-        ranking: &[
-            (0.4375, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-            (0.5, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-            (0.0625, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_looped=4_threads=1024_width=4: 9 inputs, 1.003 times the best time (worst 1.015), at most 0.728 times the fallback's
         best: Ok(Choice::TypeCudaLooped4Threads1024Width4),
         unsure: None,
         ranking: &[
@@ -3178,28 +1869,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.037037037037037035, Choice::TypeCudaLooped4Threads512Width4),
             (0.037037037037037035, Choice::TypeCudaLooped2Threads512Width4),
             (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_looped=4_threads=1024_width=2: 16 inputs, 1.169 times the best time (worst 1.341), at most 0.849 times the fallback's
         best: Ok(Choice::TypeCudaLooped4Threads1024Width2),
         unsure: None,
         ranking: &[
@@ -3213,28 +1887,12 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
             (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
             (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
             (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages2Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_cluster=4_threads=256_width=4: 2 inputs, 1.076 times the best time (worst 1.157), at most 0.593 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
         unsure: None,
         ranking: &[
@@ -3248,20 +1906,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
             (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
             (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_looped=4_threads=1024_width=2: 23 inputs, 1.240 times the best time (worst 1.361), at most 0.925 times the fallback's
         best: Ok(Choice::TypeCudaLooped4Threads1024Width2),
         unsure: None,
         ranking: &[
@@ -3275,20 +1924,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.08695652173913043, Choice::TypeCudaLooped4Threads1024Width2),
             (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
             (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_looped=4_threads=1024_width=2: 4 inputs, 1.055 times the best time (worst 1.093), at most 0.452 times the fallback's
         best: Ok(Choice::TypeCudaLooped4Threads1024Width2),
         unsure: None,
         ranking: &[
@@ -3302,17 +1942,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
             (0.0, Choice::TypeCudaLooped4Threads512Width4),
             (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 3 inputs, 1.009 times the best time (worst 1.016), at most 0.359 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
         unsure: None,
         ranking: &[
@@ -3326,63 +1960,35 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaLooped4Threads512Width4),
             (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
             (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 30 inputs, 1.115 times the best time (worst 1.262), at most 0.842 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
         unsure: None,
         ranking: &[
-            (0.6166666666666667, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
+            (0.75, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
             (0.08333333333333333, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-            (0.16666666666666666, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-            (0.13333333333333333, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+            (0.09615384615384616, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
+            (0.09615384615384616, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
             (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
+            (0.009615384615384616, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
             (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
             (0.0, Choice::TypeCudaPersistentSharedStages1Threads512Width4),
             (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4),
             (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentSharedStages1Threads128Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
+            Choice::TypeCudaPersistentRegistersCluster4Threads256Width4,
+            Choice::TypeCudaPersistentRegistersCluster2Threads512Width4,
+            Choice::TypeCudaPersistentSharedStages1Threads1024Width4,
+            Choice::TypeCudaPersistentSharedStages1Threads512Width4,
+            Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4,
+            Choice::TypeCudaPersistentSharedStages1Threads1024Width1,
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 22 inputs, 1.122 times the best time (worst 1.253), at most 0.854 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-        unsure: None,
-        ranking: &[
-            (0.9318181818181818, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-            (0.022727272727272728, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-            (0.045454545454545456, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.139 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
         unsure: None,
         ranking: &[
@@ -3396,12 +2002,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaLooped4Threads512Width4),
             (0.0, Choice::TypeCudaLooped4Threads1024Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 5 inputs, 1.036 times the best time (worst 1.074), at most 0.168 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
         unsure: None,
         ranking: &[
@@ -3415,17 +2020,16 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaLooped4Threads512Width4),
             (0.0, Choice::TypeCudaLooped4Threads1024Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 4 inputs, 1.000 times the best time (worst 1.002), at most 0.200 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
         unsure: None,
         ranking: &[
-            (0.625, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-            (0.375, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+            (0.8125, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+            (0.1875, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
             (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
             (0.0, Choice::TypeCudaLooped4Threads1024Width4),
             (0.0, Choice::TypeCudaLooped2Threads1024Width4),
@@ -3434,31 +2038,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaLooped2Threads512Width4),
             (0.0, Choice::TypeCudaLooped4Threads1024Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.251 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.290 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
         unsure: None,
         ranking: &[
@@ -3472,12 +2056,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaLooped2Threads512Width4),
             (0.0, Choice::TypeCudaLooped4Threads1024Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 13 inputs, 1.048 times the best time (worst 1.082), at most 0.824 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
         unsure: None,
         ranking: &[
@@ -3491,33 +2074,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaLooped4Threads512Width4),
             (0.0, Choice::TypeCudaLooped2Threads512Width4),
             (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.303 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-        unsure: None,
-        ranking: &[
-            (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
-        ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.226 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
         unsure: None,
         ranking: &[
@@ -3531,12 +2092,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaLooped4Threads1024Width1),
             (0.0, Choice::TypeCudaLooped2Threads512Width4),
             (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 15 inputs, 1.056 times the best time (worst 1.123), at most 0.215 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
         unsure: None,
         ranking: &[
@@ -3550,12 +2110,29 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaLooped4Threads512Width4),
             (0.0, Choice::TypeCudaLooped2Threads512Width4),
             (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.665 times the fallback's
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+        unsure: None,
+        ranking: &[
+            (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
+            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
+            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
+            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+            (0.0, Choice::TypeCudaLooped4Threads512Width4),
+            (0.0, Choice::TypeCudaLooped2Threads512Width4),
+            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+            (0.0, Choice::TypeCudaLooped4Threads256Width4),
+        ],
+        barred: &[
+        ],
+    },
+    Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
         unsure: None,
         ranking: &[
@@ -3569,12 +2146,11 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width4),
             (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_looped=4_threads=1024_width=2: 8 inputs, 1.039 times the best time (worst 1.082), at most 0.981 times the fallback's
         best: Ok(Choice::TypeCudaLooped4Threads1024Width2),
         unsure: None,
         ranking: &[
@@ -3588,45 +2164,26 @@ pub(crate) static LEAVES: [Leaf; 188] = [
             (0.0, Choice::TypeCudaLooped4Threads256Width4),
             (0.0, Choice::TypeCudaLooped4Threads1024Width1),
             (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
         ],
     },
     Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 3 inputs, 1.010 times the best time (worst 1.031), at most 0.741 times the fallback's
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
         unsure: None,
         ranking: &[
-            (0.6666666666666666, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+            (0.5833333333333334, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
+            (0.13888888888888887, Choice::TypeCudaLooped4Threads1024Width4),
             (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.3333333333333333, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped4Threads512Width4),
+            (0.05555555555555555, Choice::TypeCudaLooped4Threads1024Width2),
+            (0.05555555555555555, Choice::TypeCudaLooped4Threads512Width4),
+            (0.16666666666666666, Choice::TypeCudaLooped2Threads1024Width4),
             (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
+            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
             (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
-    },
-    Leaf {
-        // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 3 inputs, 1.010 times the best time (worst 1.031), at most 0.983 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-        unsure: None,
-        ranking: &[
-            (0.5, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-            (0.27777777777777773, Choice::TypeCudaLooped4Threads1024Width4),
-            (0.1111111111111111, Choice::TypeCudaLooped4Threads1024Width2),
-            (0.1111111111111111, Choice::TypeCudaLooped4Threads512Width4),
-            (0.0, Choice::TypeCudaLooped2Threads1024Width4),
-            (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
-            (0.0, Choice::TypeCudaLooped2Threads512Width4),
-            (0.0, Choice::TypeCudaLooped4Threads256Width4),
-            (0.0, Choice::TypeCudaLooped2Threads256Width4),
-            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
-            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        barred: &[
         ],
     },
 ];

@@ -27,8 +27,8 @@ pub(super) fn tested(model: &Model, table: bool) -> Vec<bool> {
 /// Returns by slot which features must be read or computed.
 pub(super) fn used(model: &Model, tested: &[bool]) -> Vec<bool> {
     let mut used = tested.to_vec();
-    if let Some(precondition) = &model.precondition {
-        precondition.typed.for_each_feature(&mut |slot| used[slot] = true);
+    for condition in model.precondition.iter().chain(model.eligible.values()) {
+        condition.typed.for_each_feature(&mut |slot| used[slot] = true);
     }
     // A derived feature uses only features before it.
     let base = model.features.base().len();

@@ -6,15 +6,17 @@
 
 mod categories;
 mod features;
+mod leaves;
 mod order;
 mod whole;
 
 use std::collections::BTreeSet;
 
 use ah_types::expr::{NumberExpr, Type};
-use ah_types::{Leaf, Model, Node, Ranked, Test, Tree};
+use ah_types::{Model, Node, Test, Tree};
 
 use categories::Categories;
+pub use leaves::{LoweredLeaf, LoweredPlace, Reason};
 pub use order::{Argument, Condition, Event, Form, Row};
 pub use whole::WholeOperation;
 
@@ -39,8 +41,8 @@ pub struct LoweredModel<'m> {
     pub used: Vec<bool>,
     /// The trees.
     pub trees: Form<'m>,
-    /// The leaves of all trees, tree by tree in the order of the nodes.
-    pub leaves: Vec<&'m Leaf>,
+    /// The leaves of all trees, tree by tree in the order of the nodes; after them those for inputs outside.
+    pub leaves: Vec<LoweredLeaf<'m>>,
 }
 
 /// Prepares a model.
@@ -50,11 +52,17 @@ pub fn lower(model: &Model) -> LoweredModel<'_> {
         |tree: &Tree| tree.leaves().count() > MOST_BRANCHED_LEAVES || tree.depth() > MOST_BRANCHED_DEPTH;
     let table = model.trees.iter().any(too_large);
     let tested = features::tested(model, table);
-    let used = features::used(model, &tested);
+    let leaves = leaves::leaves(model);
+    let mut used = features::used(model, &tested);
+    // A leaf for inputs outside of another one's ranges needs their values.
+    for leaf in leaves.iter().filter(|leaf| leaf.outside.is_some()) {
+        leaf.leaf.ranges.iter().zip(&mut used).for_each(|(range, used)| *used |= range.is_some());
+    }
 
     let mut categories = Categories::default();
     model.features.derived().iter().for_each(|(_, typed)| categories.walk(typed));
-    model.precondition.iter().for_each(|p| categories.truth(&p.typed));
+    let conditions = model.precondition.iter().chain(model.eligible.values());
+    conditions.for_each(|p| categories.truth(&p.typed));
     categories.general.retain(|&slot| features::is_logged_category(model, slot));
     let mut texts: BTreeSet<&str> = model.categories.iter().flatten().map(String::as_str).collect();
     texts.extend(&categories.texts);
@@ -74,7 +82,7 @@ pub fn lower(model: &Model) -> LoweredModel<'_> {
         tested,
         used,
         trees: order::form(model, table),
-        leaves: model.trees.iter().flat_map(|tree| tree.leaves().map(|(_, leaf)| leaf)).collect(),
+        leaves,
     }
 }
 
@@ -156,11 +164,4 @@ impl LoweredModel<'_> {
         }
         slots.into_iter().collect()
     }
-}
-
-/// Returns the votes of a leaf of one of several trees: its choices in their own order.
-pub fn votes(leaf: &Leaf) -> impl Iterator<Item = &Ranked> {
-    let mut votes: Vec<&Ranked> = leaf.ranking.iter().collect();
-    votes.sort_by_key(|ranked| ranked.choice);
-    votes.into_iter()
 }

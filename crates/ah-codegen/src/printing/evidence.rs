@@ -1,16 +1,15 @@
 //! What training saw in a leaf, in one line.
 
-use ah_types::{Leaf, LeafUnsure};
-
-use crate::lower::LoweredModel;
+use crate::lower::{LoweredLeaf, LoweredModel, Reason};
 use crate::printing::text::shown;
 
 /// Returns the evidence for the leaf's choice: its inputs, and the choice's time over the winner's and the
 /// fallback's.
-pub fn evidence(lowered: &LoweredModel<'_>, leaf: &Leaf) -> String {
+pub fn evidence(end: &LoweredLeaf<'_>) -> String {
+    let leaf = end.leaf;
     let mut text = format!("{} input{}", leaf.samples, if leaf.samples == 1 { "" } else { "s" });
-    let pick = leaf.choose(lowered.model.fallback, false).or(leaf.ranking.first());
-    if let Some(ranked) = pick.filter(|ranked| ranked.slowdown.is_finite()) {
+    let ranked = end.best.map_or(leaf.ranking.first(), |choice| leaf.ranked(choice));
+    if let Some(ranked) = ranked.filter(|ranked| ranked.slowdown.is_finite()) {
         text.push_str(&format!(", {:.3} times the best time", ranked.slowdown));
         if ranked.worst.is_finite() {
             text.push_str(&format!(" (worst {:.3})", ranked.worst));
@@ -23,13 +22,13 @@ pub fn evidence(lowered: &LoweredModel<'_>, leaf: &Leaf) -> String {
 }
 
 /// Returns the leaf's choice and the [`evidence`].
-pub fn leaf_comment(lowered: &LoweredModel<'_>, leaf: &Leaf) -> String {
-    let declines = match leaf.unsure {
-        None => None,
-        Some(LeafUnsure::LowConfidence) => Some("declines, low confidence".to_owned()),
-        Some(LeafUnsure::Unsafe) => Some("declines, the best choice may be too slow".to_owned()),
+pub fn leaf_comment(lowered: &LoweredModel<'_>, end: &LoweredLeaf<'_>) -> String {
+    let decision = match (end.declines, end.best) {
+        (Some(Reason::LowConfidence), _) => "declines, low confidence".to_owned(),
+        (Some(Reason::UnsafeLeaf), _) => "declines, the best choice may be too slow".to_owned(),
+        (Some(Reason::Outside), _) => "declines, outside of what was measured".to_owned(),
+        (None, Some(choice)) => shown(lowered.model.choice_name(choice)),
+        (None, None) => "declines, no choice is allowed".to_owned(),
     };
-    let pick = || leaf.choose(lowered.model.fallback, false);
-    let choice = declines.or_else(|| pick().map(|ranked| shown(lowered.model.choice_name(ranked.choice))));
-    format!("{}: {}", choice.as_deref().unwrap_or("declines, no choice is allowed"), evidence(lowered, leaf))
+    format!("{decision}: {}", evidence(end))
 }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
-use ah_codegen::{GeneratedFiles, Request, TARGETS, WriteMode, generate};
+use ah_codegen::{Detail, GeneratedFiles, Request, TARGETS, WriteMode, generate};
 use ah_types::expr::{self, Expr};
 use ah_types::{Model, fields};
 use rand::SeedableRng;
@@ -91,6 +91,16 @@ fn rename(json: &Json, to: &mut dyn FnMut(&str) -> String) -> Json {
             ("precondition" | "expression", Json::String(s)) => {
                 expression(&expr::parse(s).unwrap(), to).to_string().into()
             }
+            ("eligible", Json::Object(map)) => {
+                let of = |x: &Json, to: &mut dyn FnMut(&str) -> String| walk("precondition", x, to);
+                let map: Vec<_> = map.iter().map(|(k, x)| (to(k), of(x, to))).collect();
+                map.into_iter().collect()
+            }
+            ("outside", Json::Array(places)) => {
+                let mut places = places.clone();
+                places.iter_mut().for_each(|place| place[0] = text(&place[0], to));
+                places.into()
+            }
             ("categories", Json::Object(map)) => {
                 let of = |x: &Json, to: &mut dyn FnMut(&str) -> String| walk("categories", x, to);
                 let map: Vec<_> = map.iter().map(|(k, x)| (to(k), of(x, to))).collect();
@@ -139,6 +149,7 @@ fn shapes(model: &Model) -> Vec<(&'static str, BTreeMap<String, Vec<String>>)> {
         model,
         targets: &TARGETS,
         out,
+        detail: Detail::default(),
         mode: WriteMode::DryRun,
         templates: None,
         runtime_path: None,

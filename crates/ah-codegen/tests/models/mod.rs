@@ -3,10 +3,10 @@
 
 #![allow(dead_code)] // Each test uses some of it.
 
-use ah_types::expr::{BinaryOp, Comparison, Expr, Function, Type, UnaryOp};
+use ah_types::expr::{self, BinaryOp, Comparison, Expr, Function, Type, UnaryOp};
 use ah_types::{
-    ChoiceId, Derived, Feature, FeatureKind, Features, Leaf, LeafUnsure, Model, Node, Precondition,
-    Provenance, Ranked, Schema, Test, Tree, Value,
+    ChoiceId, Derived, Feature, FeatureKind, Features, Leaf, LeafUnsure, Model, Node, OutsidePolicy, Place,
+    Precondition, Provenance, Ranked, Schema, Test, Tree, Value,
 };
 use rand::Rng;
 use rand::seq::IndexedRandom;
@@ -229,10 +229,7 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
             expr
         };
         let expression = expr.to_string();
-        Precondition {
-            typed: ah_types::expr::parse(&expression).unwrap().resolve_bool(&only).unwrap(),
-            expression,
-        }
+        Precondition { typed: expr::parse(&expression).unwrap().resolve_bool(&only).unwrap(), expression }
     });
     let features = Features::new(Schema::new(base).unwrap(), &derived).unwrap();
     let categories: Vec<Vec<String>> = features
@@ -267,6 +264,15 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
     };
     let choices = distinct(rng, count);
     let fallback = rng.random_bool(0.7).then(|| ChoiceId(rng.random_range(0..choices.len() as u32)));
+    let with_conditions = if rng.random_bool(0.3) { rng.random_range(1..4) } else { 0 };
+    let eligible = (0..with_conditions.min(choices.len()))
+        .map(|_| {
+            let typed = expression(rng, features.base(), Type::Bool, 2);
+            let expression = typed.to_string();
+            let typed = expr::parse(&expression).unwrap().resolve_bool(features.base()).unwrap();
+            (ChoiceId(rng.random_range(0..choices.len() as u32)), Precondition { expression, typed })
+        })
+        .collect();
     // One tree, or up to three that vote.
     let trees = if rng.random_bool(0.3) { rng.random_range(2..4) } else { 1 };
     let tree = |rng: &mut Pcg64| {
@@ -286,8 +292,8 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
         device_capa: (9, 0),
         choices,
         fallback,
-        eligible: std::collections::BTreeMap::new(),
-        outside: ah_types::OutsidePolicy::Decide,
+        eligible,
+        outside: *[OutsidePolicy::Decide, OutsidePolicy::Safe, OutsidePolicy::Decline].choose(rng).unwrap(),
         trees,
         promise: None,
         provenance: Provenance::default(),
@@ -298,7 +304,8 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
 
 /// The same model with one tree of so many leaves.
 pub fn with_leaves(rng: &mut Pcg64, mut model: Model, count: usize) -> Model {
-    let mut nodes = vec![Node::Leaf(leaf(rng, model.choices.len()))];
+    let logged = model.categories[..model.features.base().len()].to_vec();
+    let mut nodes = vec![Node::Leaf(leaf(rng, model.choices.len(), &logged))];
     // Breadth first: the leaf that is the oldest splits next.
     for at in 0..count - 1 {
         let slot = rng.random_range(0..model.features.all().len());
@@ -312,7 +319,7 @@ pub fn with_leaves(rng: &mut Pcg64, mut model: Model, count: usize) -> Model {
         let left = nodes.len() as u32;
         nodes[at] = Node::Split { test, left, right: left + 1 };
         for _ in 0..2 {
-            nodes.push(Node::Leaf(leaf(rng, model.choices.len())));
+            nodes.push(Node::Leaf(leaf(rng, model.choices.len(), &logged)));
         }
     }
     model.trees = vec![Tree { nodes }];
@@ -331,7 +338,8 @@ fn grow(
     let slot = rng.random_range(0..features.all().len());
     let categorical = features.all().features()[slot].kind == FeatureKind::Categorical;
     if depth == 0 || nodes.len() >= most || (nodes.len() > 1 && rng.random_bool(0.1)) {
-        nodes.push(Node::Leaf(leaf(rng, choices)));
+        let logged = &categories[..features.base().len()];
+        nodes.push(Node::Leaf(leaf(rng, choices, logged)));
         return;
     }
     let at = nodes.len();
@@ -353,7 +361,8 @@ fn grow(
     }
 }
 
-fn leaf(rng: &mut Pcg64, choices: usize) -> Leaf {
+/// `categories` are those of the logged features.
+fn leaf(rng: &mut Pcg64, choices: usize, categories: &[Vec<String>]) -> Leaf {
     let mut ids: Vec<u32> = (0..choices as u32).collect();
     for i in (1..ids.len()).rev() {
         ids.swap(i, rng.random_range(0..=i));
@@ -377,7 +386,7 @@ fn leaf(rng: &mut Pcg64, choices: usize) -> Leaf {
                 score: f64::from(rng.random_range(-2_i32..3)) * 0.1,
                 probability: rng.random(),
                 measured,
-                usual: measured > 0,
+                usual: measured > 0 && rng.random_bool(0.8),
                 slowdown: if rng.random_bool(0.1) { f64::INFINITY } else { 1.0 + rng.random::<f64>() },
                 worst: if rng.random_bool(0.1) { f64::INFINITY } else { 1.0 + rng.random::<f64>() },
                 worst_over_fallback: rng.random(),
@@ -386,7 +395,23 @@ fn leaf(rng: &mut Pcg64, choices: usize) -> Leaf {
         })
         .collect();
     ranking.sort_by_key(|ranked| ranked.measured == 0);
-    Leaf { samples, unsure, ranking, ranges: Vec::new(), outside: Vec::new() }
+    let range = |categories: &Vec<String>| {
+        let (a, b) = (number(rng), number(rng));
+        categories.is_empty().then_some((a.min(b), a.max(b)))
+    };
+    let ranges = categories.iter().map(range).collect();
+    let mut outside: Vec<Place> = ranking.iter().map(Ranked::place).collect();
+    outside.reverse();
+    outside.retain(|_| rng.random_bool(0.8));
+    for place in &mut outside {
+        place.score = f64::from(rng.random_range(-2_i32..3)) * 0.1;
+        place.allowed &= rng.random_bool(0.7);
+    }
+    outside.sort_by_key(|place| ranking.iter().any(|r| r.choice == place.choice && r.measured == 0));
+    if rng.random_bool(0.3) {
+        outside.clear();
+    }
+    Leaf { samples, unsure, ranking, ranges, outside }
 }
 
 /// Contexts to compare on: every threshold, its neighbours, numbers beyond 2^53, infinities, NaN,

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use ah_types::expr::Type;
+use ah_types::{ChoiceId, Precondition};
 use serde::Serialize;
 
 use super::viewer::{NameView, Viewer};
@@ -84,8 +85,18 @@ pub struct StepView {
     call: String,
 }
 
+/// Where a choice can run at all.
 #[derive(Debug, Serialize)]
-pub struct PreconditionView {
+pub struct EligibleView {
+    index: usize,
+    choice: String,
+    #[serde(flatten)]
+    condition: ConditionView,
+}
+
+/// A truth value over the logged features.
+#[derive(Debug, Serialize)]
+pub struct ConditionView {
     text: String,
     string: String,
     inputs: Vec<ParameterView>,
@@ -183,19 +194,28 @@ impl<L: Language> Viewer<'_, L> {
         views
     }
 
-    pub(super) fn precondition(&self, printer: &mut Printer<'_, L>) -> Option<PreconditionView> {
-        let precondition = self.lowered.model.precondition.as_ref()?;
+    pub(super) fn eligible(&self, printer: &mut Printer<'_, L>) -> Vec<EligibleView> {
+        let eligible = self.lowered.model.eligible.iter();
+        let view = |(choice, condition): (&ChoiceId, &Precondition)| EligibleView {
+            index: choice.index(),
+            choice: self.language.choice(*choice),
+            condition: self.predicate(condition, printer),
+        };
+        eligible.map(view).collect()
+    }
+
+    pub(super) fn predicate(&self, condition: &Precondition, printer: &mut Printer<'_, L>) -> ConditionView {
         let mut logged = BTreeSet::new();
-        precondition.typed.for_each_feature(&mut |slot| {
+        condition.typed.for_each_feature(&mut |slot| {
             logged.insert(slot);
         });
-        let body = printer.truth(&precondition.typed);
-        Some(PreconditionView {
-            text: code(&precondition.expression),
-            string: self.language.string(&precondition.expression),
+        let body = printer.truth(&condition.typed);
+        ConditionView {
+            text: code(&condition.expression),
+            string: self.language.string(&condition.expression),
             inputs: self.parameters(logged),
             body: self.language.returned(body, Type::Bool, &mut printer.called),
             variables: printer.called.take_variables(),
-        })
+        }
     }
 }

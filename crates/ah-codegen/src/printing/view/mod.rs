@@ -16,7 +16,7 @@ use crate::printing::expression::Printer;
 use crate::printing::language::Language;
 use crate::printing::text::number;
 use choices::{ChoiceView, ConfigView, Fields};
-use features::{DerivedView, FeatureView, PreconditionView};
+use features::{ConditionView, DerivedView, EligibleView, FeatureView};
 use origin::{DeviceView, PromiseView, ProvenanceView};
 use trees::{LeafView, LineView, RowView};
 use viewer::{NameView, Viewer};
@@ -37,7 +37,9 @@ pub struct ModelView {
     features: Vec<FeatureView>,
     /// The derived features that are needed.
     derived: Vec<DerivedView>,
-    precondition: Option<PreconditionView>,
+    precondition: Option<ConditionView>,
+    /// Where a choice can run at all, for those with a condition.
+    eligible: Vec<EligibleView>,
     choices: Vec<ChoiceView>,
     /// The fields of structured choices.
     config: Option<ConfigView>,
@@ -57,6 +59,8 @@ pub struct ModelView {
     leaves: Vec<LeafView>,
     /// True where every ranked choice of every leaf is allowed.
     all_allowed: bool,
+    /// True where a leaf has another one for inputs outside of what training saw.
+    has_outside: bool,
     /// The number of trees; more than one vote.
     count: usize,
     votes: bool,
@@ -82,7 +86,8 @@ impl ModelView {
         let mut printer = Printer { lowered, dialect: language, called: Default::default() };
         let viewer = Viewer { lowered, language };
         let derived = viewer.derived(&mut printer);
-        let precondition = viewer.precondition(&mut printer);
+        let precondition = model.precondition.as_ref().map(|p| viewer.predicate(p, &mut printer));
+        let eligible = viewer.eligible(&mut printer);
         let fields = Fields::new(&model.choices);
         let choices = viewer.choices(&fields);
         let (trees, rows, roots) = match &lowered.trees {
@@ -104,6 +109,7 @@ impl ModelView {
             features: (0..model.features.base().len()).map(|slot| viewer.feature(slot)).collect(),
             derived,
             precondition,
+            eligible,
             fallback: model.fallback.map(|choice| choices[choice.index()].clone()),
             choices,
             config: viewer.config(&fields),
@@ -119,6 +125,7 @@ impl ModelView {
             },
             leaves: viewer.leaves(),
             all_allowed: lowered.leaves.iter().all(|leaf| leaf.ranking.iter().all(|r| r.allowed)),
+            has_outside: lowered.leaves.iter().any(|leaf| leaf.outside.is_some()),
             count: model.trees.len(),
             votes: lowered.votes(),
             most: lowered.most_votes(),

@@ -1,10 +1,10 @@
 //! Leaves, and trees as branches or as a table.
 
-use ah_types::{Leaf, LeafUnsure, Ranked, Test};
+use ah_types::Test;
 use serde::Serialize;
 
 use super::viewer::Viewer;
-use crate::lower::{Condition, Event, Row, votes};
+use crate::lower::{Condition, Event, Form, LoweredLeaf, LoweredPlace, Reason, Row};
 use crate::printing::evidence::{evidence, leaf_comment};
 use crate::printing::language::{Language, ValueKind};
 use crate::printing::paths::paths;
@@ -17,31 +17,44 @@ pub struct LeafView {
     end: usize,
     /// Its choice and the evidence, for a comment.
     comment: String,
+    /// True where the branches of the tree have this comment.
+    in_branches: bool,
     /// The conditions on its path and the evidence, as string literals.
     path: String,
     evidence: String,
-    /// The choice where everything is offered.
+    /// The choice where the program does not say what it offers and every choice is eligible.
     best: Option<String>,
-    /// Why the leaf declines whatever is offered.
+    /// Why the leaf declines, wherever the fallback is offered.
     declines: Option<Reason>,
+    outside: Option<OutsideView>,
     /// The choices, best first.
     ranking: Vec<RankedView>,
     /// The choices, in their own order.
     votes: Vec<RankedView>,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
-pub enum Reason {
-    LowConfidence,
-    UnsafeLeaf,
-}
-
 #[derive(Debug, Serialize)]
 pub struct RankedView {
     choice: String,
     score: String,
-    probability: String,
+    share: String,
     allowed: bool,
+    usual: bool,
+}
+
+/// The leaf that holds for inputs outside of what training saw in another one.
+#[derive(Debug, Serialize)]
+pub struct OutsideView {
+    index: usize,
+    ranges: Vec<RangeView>,
+}
+
+#[derive(Debug, Serialize)]
+struct RangeView {
+    slot: usize,
+    identifier: String,
+    least: String,
+    greatest: String,
 }
 
 /// A line of a tree that is printed as branches.
@@ -98,35 +111,54 @@ pub enum RowView {
 impl<L: Language> Viewer<'_, L> {
     pub(super) fn leaves(&self) -> Vec<LeafView> {
         let paths = paths(self.lowered.model);
+        let inside = |index: usize| {
+            let leaves = self.lowered.leaves.iter();
+            leaves.enumerate().find(|(_, leaf)| leaf.outside == Some(index)).map_or(index, |(i, _)| i)
+        };
+        let branches = matches!(self.lowered.trees, Form::Branches(_));
         let mut end = 0;
-        let view = |(index, leaf): (usize, &&Leaf)| {
+        let view = |(index, leaf): (usize, &LoweredLeaf<'_>)| {
             end += leaf.ranking.len();
-            let best = leaf.choose(self.lowered.model.fallback, false);
+            let ranking: Vec<RankedView> = leaf.ranking.iter().map(|place| self.ranked(place)).collect();
+            let mut votes = leaf.ranking.clone();
+            votes.sort_by_key(|place| place.choice);
             LeafView {
                 index,
                 end,
                 comment: leaf_comment(self.lowered, leaf),
-                path: self.language.string(&paths[index]),
-                evidence: self.language.string(&evidence(self.lowered, leaf)),
-                best: best.map(|ranked| self.language.choice(ranked.choice)),
-                declines: leaf.unsure.map(|unsure| match unsure {
-                    LeafUnsure::LowConfidence => Reason::LowConfidence,
-                    LeafUnsure::Unsafe => Reason::UnsafeLeaf,
-                }),
-                ranking: leaf.ranking.iter().map(|r| self.ranked(r)).collect(),
-                votes: votes(leaf).map(|r| self.ranked(r)).collect(),
+                in_branches: branches && inside(index) == index,
+                path: self.language.string(&paths[inside(index)]),
+                evidence: self.language.string(&evidence(leaf)),
+                best: leaf.best.map(|choice| self.language.choice(choice)),
+                declines: leaf.declines,
+                outside: leaf.outside.map(|index| self.outside(index, leaf)),
+                ranking,
+                votes: votes.iter().map(|place| self.ranked(place)).collect(),
             }
         };
         self.lowered.leaves.iter().enumerate().map(view).collect()
     }
 
-    pub(super) fn ranked(&self, ranked: &Ranked) -> RankedView {
+    fn outside(&self, index: usize, leaf: &LoweredLeaf<'_>) -> OutsideView {
+        let range = |(slot, range): (usize, &Option<(f64, f64)>)| {
+            range.map(|(least, greatest)| RangeView {
+                slot,
+                identifier: self.identifier(slot),
+                least: number(least),
+                greatest: number(greatest),
+            })
+        };
+        OutsideView { index, ranges: leaf.leaf.ranges.iter().enumerate().filter_map(range).collect() }
+    }
+
+    fn ranked(&self, place: &LoweredPlace) -> RankedView {
         RankedView {
-            choice: self.language.choice(ranked.choice),
+            choice: self.language.choice(place.choice),
             // No -0.0.
-            score: number(ranked.score + 0.0),
-            probability: number(ranked.probability),
-            allowed: ranked.allowed,
+            score: number(place.score + 0.0),
+            share: number(place.share),
+            allowed: place.allowed,
+            usual: place.usual,
         }
     }
 

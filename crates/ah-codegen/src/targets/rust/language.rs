@@ -19,7 +19,7 @@ const RESERVED: &str = "\
     min max abs floor ceil log2 ctz same eq ne lt le gt ge precondition into try_into";
 const RESERVED_TYPES: &str = "\
     Self Choice Config Context Row Number Leaf Vote Ends Ranking Unsure Device Promise UnknownChoice Heuristic \
-    Option Some None Result Ok Err Other Memo Node Whole";
+    Option Some None Result Ok Err Fn Other Memo Node Outside Whole";
 /// Names that no package may have, beside the keywords.
 const RESERVED_CRATES: &str = "\
     core std alloc test proc_macro serde ah_runtime ah_types con nul aux prn";

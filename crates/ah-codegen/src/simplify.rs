@@ -1,0 +1,195 @@
+//! From a model to one that decides the same with less: sibling leaves that decide alike become one, and rankings
+//! are cut. The model file keeps everything.
+
+use std::collections::BTreeMap;
+
+use ah_types::{ChoiceId, Leaf, Model, Node, OutsidePolicy, Place, Ranked, Tree};
+
+/// How much of a model generated code holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Detail {
+    /// True where sibling leaves stay apart although they decide alike.
+    pub all_leaves: bool,
+    /// The most choices that a leaf ranks.
+    pub ranking: usize,
+}
+
+/// Decisions and what a program tries next.
+impl Default for Detail {
+    fn default() -> Self {
+        Self { all_leaves: false, ranking: 10 }
+    }
+}
+
+impl Detail {
+    /// Everything that the model has.
+    pub const ALL: Self = Self { all_leaves: true, ranking: usize::MAX };
+}
+
+/// Returns a model that holds what `detail` asks for.
+///
+/// [`Model::choose`] returns the same choice wherever every feature has a value: a test that is gone no longer needs
+/// one. Among fewer choices the answer may differ, because a leaf then ranks fewer, and merged leaves rank by what
+/// training saw in all of them. Trees that vote are not changed: their scores are added.
+#[must_use]
+pub fn simplify(model: &Model, detail: Detail) -> Model {
+    let mut simple = model.clone();
+    let [tree] = &mut simple.trees[..] else { return simple };
+    let policy = Policy { model };
+    if !detail.all_leaves {
+        tree.nodes.iter_mut().for_each(|node| policy.drop_outside(node));
+        let mut nodes = Vec::with_capacity(tree.nodes.len());
+        policy.merge(tree, 0, &mut nodes);
+        *tree = Tree { nodes };
+    }
+    for node in &mut tree.nodes {
+        if let Node::Leaf(leaf) = node {
+            policy.cut(leaf, detail.ranking);
+        }
+    }
+    simple
+}
+
+/// What decides beside the tree.
+struct Policy<'m> {
+    model: &'m Model,
+}
+
+impl Policy<'_> {
+    /// What a leaf decides inside and outside of what training saw: the choice. Where a choice may not be eligible,
+    /// all that comes before the first choice that always is, which then decides.
+    fn decisions(&self, leaf: &Leaf) -> [Vec<(ChoiceId, bool)>; 2] {
+        let (fallback, eligible) = (self.model.fallback, &self.model.eligible);
+        [false, true].map(|outside| {
+            let outside = outside && self.model.outside == OutsidePolicy::Safe;
+            if eligible.is_empty() {
+                let choice = leaf.choose(fallback, outside);
+                return choice.map(|ranked| (ranked.choice, true)).into_iter().collect();
+            }
+            let usual = |p: &Place| Some(p.choice) == fallback || leaf.is_usual(p.choice);
+            let mut decided = false;
+            let until_decided = |p: &Place| {
+                let before = !decided;
+                decided |= p.allowed && !eligible.contains_key(&p.choice);
+                before
+            };
+            let places = leaf.places(outside).filter(usual).take_while(until_decided);
+            places.map(|p| (p.choice, p.allowed)).collect()
+        })
+    }
+
+    /// Drops a ranking for inputs outside of what training saw that decides as the one for inputs inside.
+    fn drop_outside(&self, node: &mut Node) {
+        if let Node::Leaf(leaf) = node {
+            let [inside, outside] = self.decisions(leaf);
+            if inside == outside {
+                leaf.outside.clear();
+            }
+        }
+    }
+
+    /// Appends the subtree at this node, with merged leaves, and returns its position.
+    fn merge(&self, tree: &Tree, at: usize, nodes: &mut Vec<Node>) -> u32 {
+        let position = nodes.len();
+        nodes.push(tree.nodes[at].clone());
+        if let Node::Split { test, left, right } = &tree.nodes[at] {
+            let left = self.merge(tree, *left as usize, nodes);
+            let right = self.merge(tree, *right as usize, nodes);
+            nodes[position] = Node::Split { test: test.clone(), left, right };
+            if let (Node::Leaf(a), Node::Leaf(b)) = (&nodes[left as usize], &nodes[right as usize])
+                && let Some(merged) = self.merged(a, b)
+            {
+                nodes.truncate(position);
+                nodes.push(Node::Leaf(merged));
+            }
+        }
+        u32::try_from(position).expect("as many nodes as before at most")
+    }
+
+    /// One leaf for two that decide alike. Where inputs outside of what training saw are treated in their own way,
+    /// leaves stay apart: their ranges differ.
+    fn merged(&self, a: &Leaf, b: &Leaf) -> Option<Leaf> {
+        let watches = |leaf: &Leaf| match self.model.outside {
+            OutsidePolicy::Decide => false,
+            OutsidePolicy::Safe => !leaf.outside.is_empty(),
+            OutsidePolicy::Decline => leaf.unsure.is_none() && !leaf.ranges.is_empty(),
+        };
+        if a.unsure != b.unsure || watches(a) || watches(b) || self.decisions(a) != self.decisions(b) {
+            return None;
+        }
+        let merged = pooled(a, b);
+        (self.decisions(&merged) == self.decisions(a)).then_some(merged)
+    }
+
+    /// Keeps the first choices of a leaf, and those that it decides for.
+    fn cut(&self, leaf: &mut Leaf, most: usize) {
+        let decisions = self.decisions(leaf);
+        let decides = |choice| decisions.iter().flatten().any(|(c, _)| *c == choice);
+        let is_kept = |(i, choice): (usize, ChoiceId)| i < most || decides(choice);
+        let outside = leaf.outside.drain(..).enumerate().filter(|(i, p)| is_kept((*i, p.choice)));
+        leaf.outside = outside.map(|(_, place)| place).collect();
+        let is_outside = |choice: ChoiceId| leaf.outside.iter().any(|place| place.choice == choice);
+        let ranking = leaf.ranking.drain(..).enumerate();
+        leaf.ranking = ranking
+            .filter(|(i, r)| is_kept((*i, r.choice)) || is_outside(r.choice))
+            .map(|(_, ranked)| ranked)
+            .collect();
+    }
+}
+
+/// What training saw in two leaves together. A choice that only one of them ranks is neither allowed nor usual.
+fn pooled(a: &Leaf, b: &Leaf) -> Leaf {
+    let mut choices: BTreeMap<ChoiceId, [Option<&Ranked>; 2]> = BTreeMap::new();
+    for (i, leaf) in [a, b].into_iter().enumerate() {
+        for ranked in &leaf.ranking {
+            choices.entry(ranked.choice).or_default()[i] = Some(ranked);
+        }
+    }
+    let samples = a.samples + b.samples;
+    let mut ranking: Vec<Ranked> = choices
+        .into_values()
+        .filter_map(|pair| match pair {
+            [Some(x), Some(y)] => Some(pooled_choice((x, a.samples), (y, b.samples))),
+            [Some(one), None] | [None, Some(one)] => {
+                Some(Ranked { allowed: false, usual: false, ..one.clone() })
+            }
+            [None, None] => None,
+        })
+        .collect();
+    ranking.sort_by(|x, y| {
+        let unmeasured = (x.measured == 0).cmp(&(y.measured == 0));
+        unmeasured.then(x.score.total_cmp(&y.score)).then(x.choice.cmp(&y.choice))
+    });
+    let both = a.ranges.iter().zip(&b.ranges).map(|(x, y)| x.zip(*y));
+    let ranges = both.map(|both| both.map(|(x, y)| (x.0.min(y.0), x.1.max(y.1)))).collect();
+    Leaf { samples, unsure: a.unsure, ranking, ranges, outside: Vec::<Place>::new() }
+}
+
+/// One choice in two leaves, by their numbers of inputs.
+fn pooled_choice((x, in_x): (&Ranked, u64), (y, in_y): (&Ranked, u64)) -> Ranked {
+    // Leaves without inputs count alike.
+    let (in_x, in_y) = if in_x + in_y == 0 { (1, 1) } else { (in_x, in_y) };
+    let mean =
+        |x: f64, y: f64, in_x: u64, in_y: u64| (x * in_x as f64 + y * in_y as f64) / (in_x + in_y) as f64;
+    let measured = |one: f64, other: f64, both: f64| match (x.measured, y.measured) {
+        (0, _) => other,
+        (_, 0) => one,
+        _ => both,
+    };
+    let logs = mean(x.slowdown.ln(), y.slowdown.ln(), x.measured.max(1), y.measured.max(1));
+    Ranked {
+        choice: x.choice,
+        score: mean(x.score, y.score, in_x, in_y),
+        probability: mean(x.probability, y.probability, in_x, in_y),
+        measured: x.measured + y.measured,
+        usual: x.usual && y.usual,
+        slowdown: measured(x.slowdown, y.slowdown, logs.exp()),
+        worst: measured(x.worst, y.worst, x.worst.max(y.worst)),
+        worst_over_fallback: measured(
+            x.worst_over_fallback,
+            y.worst_over_fallback,
+            x.worst_over_fallback.max(y.worst_over_fallback),
+        ),
+        allowed: x.allowed && y.allowed,
+    }
+}

@@ -9,7 +9,7 @@ use ah_types::Device;
 
 use ah_measure::{Burst, Failure};
 
-/// Times `run`: one mean in milliseconds a sample.
+/// Times `run` and returns the mean of each sample in milliseconds.
 pub(super) fn time(burst: Burst, mut run: impl FnMut() -> Result<(), Failure>) -> Result<Vec<f64>, Failure> {
     pin();
     let mut times = Vec::with_capacity(burst.samples as usize);
@@ -26,16 +26,15 @@ pub(super) fn time(burst: Burst, mut run: impl FnMut() -> Result<(), Failure>) -
     Ok(times)
 }
 
-/// Ties the thread that measures to the last core and the threads of rayon's pool to one core
-/// each, so that no kernel starts on a core whose caches another one filled. Where the system
-/// does not allow it, threads stay free.
+/// Pins the measuring thread to the last core and each thread of rayon's pool to one core, so that no kernel
+/// starts on a core whose caches another one filled. Threads stay free where the system does not allow it.
 fn pin() {
     thread_local!(static PINNED: Cell<bool> = const { Cell::new(false) });
     static POOL: OnceLock<()> = OnceLock::new();
     let cores = || core_affinity::get_core_ids().unwrap_or_default();
     POOL.get_or_init(|| {
         let cores = cores();
-        // Fails where the program has a pool already; that pool stays as it is.
+        // Fails if the program has a pool already. That pool stays as it is.
         let _ = rayon::ThreadPoolBuilder::new()
             .start_handler(move |i| {
                 if let Some(core) = cores.get(i) {
@@ -51,7 +50,7 @@ fn pin() {
     }
 }
 
-/// Walks over twice the largest cache, so that nothing of the operands is left in one.
+/// Writes twice the size of the largest cache, so that no cache holds an operand.
 fn empty_caches() {
     thread_local!(static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) });
     static BYTES: OnceLock<usize> = OnceLock::new();

@@ -1,19 +1,20 @@
-//! `mm` on the processor: two libraries and our own kernels, on one thread or all.
+//! The runner of `mm` on the processor: two libraries and our own kernels, on one thread or on all.
 
 use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 
 use super::clock;
 use super::kernels::{MatMul, MatMut, Scratch};
 use super::operands::{self, Operand, Projection};
-use crate::layout::Layout;
+use crate::features::{self, Layout};
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
 
+/// Least and greatest size of a drawn dimension.
 const SIZES: (u64, u64) = (1, 2048);
 /// Most multiply-adds in a drawn input: about 10 ms on one core.
 const MAX_WORK: u64 = 512 << 20;
 
-/// See the [module](self).
+/// Measures `mm` on the processor.
 #[derive(Debug)]
 pub(super) struct MmRunner {
     subject: Subject,
@@ -34,7 +35,7 @@ impl MmRunner {
     }
 }
 
-/// A, B, and room for C.
+/// The operands, and room for the product.
 #[derive(Debug)]
 pub(super) struct Input {
     a: Operand,
@@ -66,19 +67,8 @@ impl BenchmarkRunner for MmRunner {
             }
         };
         let (a, b) = (Layout::draw(rng).strides(m, k), Layout::draw(rng).strides(k, n));
-        Context::new()
-            .with("m", m)
-            .with("k", k)
-            .with("n", n)
-            .with("mat1_stride_0", a.0)
-            .with("mat1_stride_1", a.1)
-            .with("mat2_stride_0", b.0)
-            .with("mat2_stride_1", b.1)
-            .with("mat1_dtype", "torch.float32")
-            .with("mat2_dtype", "torch.float32")
-            .with("mat1_iscontig", a == (k, 1))
-            .with("mat2_iscontig", b == (n, 1))
-            .with("using_tf32", false)
+        let context = features::product([m, k, n], (a, "torch.float32"), (b, "torch.float32"));
+        features::with_contiguity(context).with("using_tf32", false)
     }
 
     fn accepts(&self, context: &Context) -> Result<(), String> {
@@ -86,7 +76,7 @@ impl BenchmarkRunner for MmRunner {
     }
 
     fn label(&self, context: &Context) -> String {
-        crate::layout::label(context)
+        features::label(context)
     }
 
     fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
@@ -116,7 +106,7 @@ impl BenchmarkRunner for MmRunner {
     }
 }
 
-/// A context's meaning for this runner.
+/// The checked features of a context.
 struct Shape {
     m: usize,
     k: usize,
@@ -127,7 +117,8 @@ struct Shape {
 impl Shape {
     fn of(context: &Context) -> Result<Self, String> {
         let [m, k, n] = operands::product(context)?;
-        let strides = (operands::strides(context, "mat1", m, k)?, operands::strides(context, "mat2", k, n)?);
+        let strides =
+            (operands::strides(context, "mat1", (m, k))?, operands::strides(context, "mat2", (k, n))?);
         Ok(Self { m, k, n, strides })
     }
 }

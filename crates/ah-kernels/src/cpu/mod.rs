@@ -1,4 +1,4 @@
-//! The processor's side: kernels that run on the host, and a runner for each optimization.
+//! Processors: kernels that run on the host, and a runner for each optimization.
 
 mod clock;
 pub mod kernels;
@@ -11,7 +11,7 @@ use ah_types::Optimization;
 
 use ah_measure::{BenchmarkRunner as _, Runner};
 
-/// The runner of this optimization on the processor; `None` where there is none.
+/// Returns the runner of this optimization on the processor, or `None` if there is none.
 #[must_use]
 pub fn open(optimization: Optimization) -> Option<Box<dyn Runner>> {
     Some(match optimization.name.as_str() {

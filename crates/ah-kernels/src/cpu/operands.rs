@@ -4,10 +4,12 @@ use ah_types::Context;
 use rand::Rng as _;
 
 use super::kernels::MatRef;
-use crate::layout::Layout;
+use crate::features;
 use ah_measure::Failure;
 use ah_measure::sampling::Rng;
 
+/// The largest size.
+const LARGEST: u32 = 1 << 30;
 /// Most elements of an operand: 4 GiB.
 const MAX_ELEMENTS: usize = 1 << 30;
 
@@ -61,16 +63,10 @@ impl Operand {
     }
 }
 
-/// Reads a whole number from 1 up from a context.
-pub(super) fn size(context: &Context, name: &str) -> Result<usize, String> {
-    match context.number(name) {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Checked here.
-        Some(x) if (1.0..=1e9).contains(&x) && x.fract() == 0.0 => Ok(x as usize),
-        found => Err(format!("{name} must be a whole number from 1 up, found {found:?}")),
-    }
-}
-
 /// Reads m, k and n of a product, and checks that it is one in float32.
+///
+/// # Errors
+/// The first feature outside the domain, in words.
 pub(super) fn product(context: &Context) -> Result<[usize; 3], String> {
     for (name, expected) in
         [("mat1_dtype", "torch.float32"), ("mat2_dtype", "torch.float32"), ("using_tf32", "False")]
@@ -83,23 +79,20 @@ pub(super) fn product(context: &Context) -> Result<[usize; 3], String> {
     Ok([size(context, "m")?, size(context, "k")?, size(context, "n")?])
 }
 
-/// Reads the strides of a `rows × cols` matrix, and checks that it is dense.
-pub(super) fn strides(
-    context: &Context,
-    mat: &str,
-    rows: usize,
-    cols: usize,
-) -> Result<(usize, usize), String> {
-    let stride = |d: usize| size(context, &format!("{mat}_stride_{d}"));
-    let found = (stride(0)?, stride(1)?);
-    let dense = [Layout::RowMajor, Layout::ColumnMajor].map(|layout| layout.strides(rows, cols));
-    if dense.contains(&found) {
-        return Ok(found);
-    }
-    Err(format!(
-        "{mat} is {rows}×{cols} in memory, so its strides must be {:?} or {:?}, found {found:?}",
-        dense[0], dense[1]
-    ))
+/// Reads a size.
+///
+/// # Errors
+/// It is no whole number, or out of range.
+pub(super) fn size(context: &Context, name: &str) -> Result<usize, String> {
+    features::size(context, name, LARGEST)
+}
+
+/// Reads the strides of a dense matrix of this size in memory.
+///
+/// # Errors
+/// The expected and the found strides.
+pub(super) fn strides(context: &Context, mat: &str, size: (usize, usize)) -> Result<(usize, usize), String> {
+    features::strides(context, mat, size, LARGEST)
 }
 
 /// A check of a product that does not compute it: A·(B·x) for a vector x of random signs, in f64.

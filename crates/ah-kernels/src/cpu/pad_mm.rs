@@ -1,4 +1,4 @@
-//! `pad_mm` on the processor: a product of odd sizes as it is, or padded to the vector width first.
+//! The runner of `pad_mm` on the processor: a product of odd sizes as it is, or padded first.
 
 use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 
@@ -6,16 +6,16 @@ use super::kernels::pad_mm::{PadMm, Side, alignment};
 use super::kernels::{MatMut, Scratch};
 use super::operands::{Operand, Projection};
 use super::{clock, operands};
-use crate::layout::Layout;
+use crate::features::{self, Layout, Padding};
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
 
-/// Sizes drawn: from one vector up, to where a product takes some milliseconds.
+/// Least and greatest size of a drawn dimension.
 const SIZES: (u64, u64) = (4, 1024);
-/// Most multiply-adds in a drawn input: about 3 ms, so that hundreds of inputs fit a minute.
+/// Most multiply-adds in a drawn input: about 1 ms, so that hundreds of inputs fit a minute.
 const MAX_WORK: u64 = 48 << 20;
 
-/// See the [module](self).
+/// Measures `pad_mm` on the processor.
 #[derive(Debug)]
 pub(super) struct PadMmRunner {
     subject: Subject,
@@ -24,7 +24,7 @@ pub(super) struct PadMmRunner {
 
 impl PadMmRunner {
     pub(super) fn new(optimization: Optimization) -> Self {
-        // The two choices are often within a factor of 1.5, so both are always measured to the end.
+        // Both choices are measured to the end: how much padding loses matters too.
         let timing = TimingPolicy {
             max_samples: 25,
             budget_ms: 60.0,
@@ -37,13 +37,13 @@ impl PadMmRunner {
     }
 }
 
-/// A and B, each in memory with room for its padding where it is prepadded.
+/// The operands, each in padded memory if it is prepadded, and room for the product.
 #[derive(Debug)]
 pub(super) struct Input {
     shape: [usize; 3],
     a: Operand,
     b: Operand,
-    prepadded: (bool, bool),
+    prepadded: [bool; 2],
     c: Vec<f32>,
     projection: Projection,
 }
@@ -51,8 +51,8 @@ pub(super) struct Input {
 impl Input {
     fn run(&mut self, choice: PadMm, scratch: &mut Scratch) -> Result<(), Failure> {
         let [m, k, n] = self.shape;
-        let a = side(&self.a, self.prepadded.0, m, k)?;
-        let b = side(&self.b, self.prepadded.1, k, n)?;
+        let a = side(&self.a, self.prepadded[0], m, k)?;
+        let b = side(&self.b, self.prepadded[1], k, n)?;
         let mut c = MatMut::row_major(&mut self.c, m, n).map_err(Failure::failed)?;
         choice.run(a, b, &mut c, scratch).map_err(Failure::failed)
     }
@@ -63,8 +63,9 @@ fn side(operand: &Operand, prepadded: bool, rows: usize, cols: usize) -> Result<
     if prepadded { Side::prepadded(view, rows, cols).map_err(Failure::failed) } else { Ok(Side::new(view)) }
 }
 
-fn padded_length(size: u64) -> u64 {
-    size.next_multiple_of(alignment() as u64) - size
+/// The padding of the kernels here, which a size of 1 gets too.
+fn padding() -> Padding {
+    Padding { alignment: alignment() as u64, keeps_one: false }
 }
 
 impl BenchmarkRunner for PadMmRunner {
@@ -75,41 +76,24 @@ impl BenchmarkRunner for PadMmRunner {
     }
 
     fn draw(&self, rng: &mut Rng) -> Context {
+        let padding = padding();
+        let needs_padding = |sizes: &[u64]| sizes.iter().any(|size| padding.length(*size) > 0);
         let shape = loop {
             let shape = [(); 3].map(|()| sampling::dimension(rng, SIZES.0, SIZES.1, 0.3));
-            // As in PyTorch: where nothing needs padding there is nothing to decide.
-            if shape.iter().any(|s| padded_length(*s) > 0) && shape.iter().product::<u64>() <= MAX_WORK {
+            // As in PyTorch: if no size needs padding, there is nothing to decide.
+            if needs_padding(&shape) && shape.iter().product::<u64>() <= MAX_WORK {
                 break shape;
             }
         };
         let [m, k, n] = shape;
-        let mut prepad =
-            |rows, cols| padded_length(rows) + padded_length(cols) > 0 && sampling::flag(rng, 0.15);
-        let prepadded = (prepad(m, k), prepad(k, n));
-        let layouts = (Layout::draw(rng), Layout::draw(rng));
-        let leading = |layout: Layout, rows: u64, cols: u64, padded: bool| {
-            let grow = |s: u64| if padded { s + padded_length(s) } else { s };
-            layout.strides(grow(rows), grow(cols))
+        let prepadded = [[m, k], [k, n]].map(|sizes| needs_padding(&sizes) && sampling::flag(rng, 0.15));
+        let mut strides = |rows: u64, columns: u64, prepadded: bool| {
+            let in_memory = |size: u64| if prepadded { size + padding.length(size) } else { size };
+            Layout::draw(rng).strides(in_memory(rows), in_memory(columns))
         };
-        let (a, b) = (leading(layouts.0, m, k, prepadded.0), leading(layouts.1, k, n, prepadded.1));
-        Context::new()
-            .with("m", m)
-            .with("k", k)
-            .with("n", n)
-            .with("mat1_stride_0", a.0)
-            .with("mat1_stride_1", a.1)
-            .with("mat2_stride_0", b.0)
-            .with("mat2_stride_1", b.1)
-            .with("m_padded_length", padded_length(m))
-            .with("k_padded_length", padded_length(k))
-            .with("n_padded_length", padded_length(n))
-            .with("mat1_align_size", alignment())
-            .with("mat2_align_size", alignment())
-            .with("mat1_dtype", "torch.float32")
-            .with("mat2_dtype", "torch.float32")
-            .with("prepadded_mat1", prepadded.0)
-            .with("prepadded_mat2", prepadded.1)
-            .with("using_tf32", false)
+        let (a, b) = (strides(m, k, prepadded[0]), strides(k, n, prepadded[1]));
+        let context = features::product([m, k, n], (a, "torch.float32"), (b, "torch.float32"));
+        padding.describe(context, [m, k, n], prepadded).with("using_tf32", false)
     }
 
     fn accepts(&self, context: &Context) -> Result<(), String> {
@@ -117,7 +101,7 @@ impl BenchmarkRunner for PadMmRunner {
     }
 
     fn label(&self, context: &Context) -> String {
-        crate::layout::label(context)
+        features::label(context)
     }
 
     fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
@@ -131,8 +115,8 @@ impl BenchmarkRunner for PadMmRunner {
             operand.zero_outside(rows, cols);
             Ok(operand)
         };
-        let a = operand(m, k, strides.0, prepadded.0)?;
-        let b = operand(k, n, strides.1, prepadded.1)?;
+        let a = operand(m, k, strides[0], prepadded[0])?;
+        let b = operand(k, n, strides[1], prepadded[1])?;
         let projection = Projection::new(a.view()?.block(0, 0, m, k), b.view()?.block(0, 0, k, n), rng);
         Ok(Input { shape: [m, k, n], a, b, prepadded, c: vec![0.0; operands::elements(m, n)?], projection })
     }
@@ -154,13 +138,13 @@ impl BenchmarkRunner for PadMmRunner {
     }
 }
 
-/// A context's meaning for this runner.
+/// The checked features of a context.
 struct Shape {
     m: usize,
     k: usize,
     n: usize,
-    strides: ((usize, usize), (usize, usize)),
-    prepadded: (bool, bool),
+    strides: [(usize, usize); 2],
+    prepadded: [bool; 2],
 }
 
 impl Shape {
@@ -168,23 +152,12 @@ impl Shape {
         let [m, k, n] = operands::product(context)?;
         let prepadded =
             ["prepadded_mat1", "prepadded_mat2"].map(|name| context.category(name) == Some("True"));
-        let grow = |s: usize, padded| if padded { s.next_multiple_of(alignment()) } else { s };
-        let strides = |mat: usize, rows: usize, cols: usize| {
-            let (rows, cols) = (grow(rows, prepadded[mat - 1]), grow(cols, prepadded[mat - 1]));
-            operands::strides(context, &format!("mat{mat}"), rows, cols)
+        let strides = |mat: &str, rows: usize, columns: usize, prepadded| {
+            let in_memory = |size: usize| if prepadded { size.next_multiple_of(alignment()) } else { size };
+            operands::strides(context, mat, (in_memory(rows), in_memory(columns)))
         };
-        let strides = (strides(1, m, k)?, strides(2, k, n)?);
-        for (dimension, size) in [("m", m), ("k", k), ("n", n)] {
-            let name = format!("{dimension}_padded_length");
-            #[allow(clippy::cast_precision_loss)]
-            let expected = padded_length(size as u64) as f64;
-            if context.number(&name) != Some(expected) {
-                let alignment = alignment();
-                return Err(format!(
-                    "{name} must be {expected}: {dimension} is padded to a multiple of {alignment}"
-                ));
-            }
-        }
-        Ok(Self { m, k, n, strides, prepadded: (prepadded[0], prepadded[1]) })
+        let strides = [strides("mat1", m, k, prepadded[0])?, strides("mat2", k, n, prepadded[1])?];
+        padding().check(context, [m, k, n])?;
+        Ok(Self { m, k, n, strides, prepadded })
     }
 }

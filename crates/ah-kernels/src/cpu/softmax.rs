@@ -1,4 +1,4 @@
-//! `softmax` on the processor: rows read several times or kept close, on one thread or all.
+//! The runner of `softmax` on the processor: rows read several times or kept close, on one thread or on all.
 
 use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use rand::Rng as _;
@@ -11,10 +11,10 @@ use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
 
 /// Most elements in a drawn input: 16 MiB, beyond the caches of one core.
 const MAX_ELEMENTS: u64 = 4 << 20;
-/// ‖found − expected‖ / ‖expected‖ that float32 and a polynomial exponential may cost.
+/// Largest ‖found − expected‖ / ‖expected‖: the roundings of float32 and of a polynomial exponential.
 const TOLERANCE: f64 = 1e-5;
 
-/// See the [module](self).
+/// Measures `softmax` on the processor.
 #[derive(Debug)]
 pub(super) struct SoftmaxRunner {
     subject: Subject,
@@ -34,7 +34,7 @@ impl SoftmaxRunner {
     }
 }
 
-/// Rows, room for the result, and what it must be.
+/// The rows, room for the result, and the expected result.
 #[derive(Debug)]
 pub(super) struct Input {
     rows: usize,

@@ -161,25 +161,6 @@ impl Drop for Cublas {
     }
 }
 
-/// For example `13.0.2`.
-pub(crate) fn version() -> Result<String, CudaError> {
-    use sys::libraryPropertyType_t as Property;
-    let property = |which| {
-        let mut value = 0;
-        // SAFETY: a place to write to.
-        unsafe { sys::cublasGetProperty(which, &mut value) }
-            .result()
-            .map_err(blas("ask for cuBLAS's version"))?;
-        Ok(value)
-    };
-    Ok(format!(
-        "{}.{}.{}",
-        property(Property::MAJOR_VERSION)?,
-        property(Property::MINOR_VERSION)?,
-        property(Property::PATCH_LEVEL)?
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,8 +19,8 @@ use rayon::prelude::*;
 use super::arena::{Allocation, Arena, Buffer};
 use super::error::CudaError;
 use super::kernels::Limits;
-use super::library::Library;
-use super::nvml::Watch;
+use super::library::{self, Library};
+use super::nvml::ThrottleWatch;
 use super::nvrtc::{Compiler, Source};
 use ah_measure::{Burst, Failure};
 
@@ -42,8 +42,7 @@ pub(crate) struct Gpu {
     compiler: Compiler,
     loaded: RefCell<HashMap<KernelKey, Kernel>>,
     events: RefCell<Vec<CudaEvent>>,
-    watch: RefCell<Watch>,
-    throttled: Cell<u32>,
+    watch: RefCell<ThrottleWatch>,
 }
 
 /// File, function and definitions.
@@ -137,7 +136,7 @@ impl Gpu {
                 supported.0, supported.1
             )));
         }
-        let watch = Watch::new(format!(
+        let watch = ThrottleWatch::new(format!(
             "{:04x}:{:02x}:{:02x}.0",
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID)?,
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)?,
@@ -154,7 +153,7 @@ impl Gpu {
             clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
             memory_clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?,
             driver: watch.driver_version().unwrap_or_else(|| format!("CUDA {}.{}", supported.0, supported.1)),
-            runtime: format!("nvrtc {major}.{minor} cublas {}", super::cublas::version()?),
+            runtime: format!("nvrtc {major}.{minor} cublas {}", library::cublas_version()?),
         };
         let flush = Allocation::new(&context, FLUSH.max(2 * usize::try_from(l2).unwrap_or(0)))?;
         Ok(Self {
@@ -164,7 +163,6 @@ impl Gpu {
             loaded: RefCell::default(),
             events: RefCell::default(),
             watch: RefCell::new(watch),
-            throttled: Cell::new(0),
             context,
             stream,
             identity,
@@ -289,13 +287,14 @@ impl Gpu {
         burst: Burst,
         run: impl Fn() -> Result<(), CudaError>,
     ) -> Result<Vec<f64>, Failure> {
+        let mut throttled = "";
         for _ in 0..MAX_THROTTLED {
             let times = self.time_once(burst, &run)?;
-            let Some(_reason) = self.watch.borrow_mut().throttled() else { return Ok(times) };
-            self.throttled.set(self.throttled.get() + 1);
+            let Some(reason) = self.watch.borrow_mut().throttled() else { return Ok(times) };
+            throttled = reason;
             std::thread::sleep(THROTTLED_PAUSE);
         }
-        Err(Failure::failed("the card is throttled (too hot, or its power brake is on) and does not recover"))
+        Err(Failure::failed(format!("the card is throttled and does not recover: {throttled}")))
     }
 
     fn time_once(

@@ -6,6 +6,8 @@ use cudarc::driver::sys::CUresult;
 
 use ah_measure::Failure;
 
+use super::kernels::Ineligibility;
+
 /// A call into CUDA failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CudaError {
@@ -103,6 +105,15 @@ impl From<CudaError> for Failure {
         } else {
             Self::failed(error)
         }
+    }
+}
+
+impl From<Ineligibility> for Failure {
+    /// Skips the choice. The value that was found is left out, so that a choice that many inputs do not suit has
+    /// one reason, not one for each size.
+    fn from(reason: Ineligibility) -> Self {
+        let reason = reason.to_string();
+        Self::skipped(reason.split(", found").next().unwrap_or_default())
     }
 }
 

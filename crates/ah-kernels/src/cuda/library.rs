@@ -1,5 +1,6 @@
-//! Asks for CUDA's libraries before they are used: cudarc loads them at first use and panics when
-//! one is missing.
+//! Looks for CUDA's libraries before they are used: cudarc loads each at first use, and panics if it is missing.
+
+use cudarc::cublas::sys;
 
 use super::error::CudaError;
 
@@ -14,13 +15,12 @@ pub(crate) enum Library {
 
 impl Library {
     fn is_there(self) -> bool {
-        // SAFETY: each only opens the library; CUDA's libraries have no initialisers that need
-        // anything of us.
+        // SAFETY: each call only opens the library. The initialisers of CUDA's libraries need nothing of us.
         unsafe {
             match self {
                 Self::Driver => cudarc::driver::sys::is_culib_present(),
                 Self::Nvrtc => cudarc::nvrtc::sys::is_culib_present(),
-                Self::Cublas => cudarc::cublas::sys::is_culib_present(),
+                Self::Cublas => sys::is_culib_present(),
                 Self::CublasLt => cudarc::cublaslt::sys::is_culib_present(),
             }
         }
@@ -49,14 +49,38 @@ impl Library {
         }
     }
 
+    /// Checks that the library is installed.
+    ///
     /// # Errors
-    /// The library's name and what to install.
+    /// The library's name and the remedy.
     pub(crate) fn require(self) -> Result<(), CudaError> {
         if self.is_there() {
             return Ok(());
         }
         Err(CudaError::Missing { library: self.name(), remedy: self.remedy() })
     }
+}
+
+/// Returns cuBLAS's version, for example `13.0.2`.
+///
+/// # Errors
+/// cuBLAS does not answer.
+pub(crate) fn cublas_version() -> Result<String, CudaError> {
+    use sys::libraryPropertyType_t as Property;
+    let property = |which| {
+        let mut value = 0;
+        // SAFETY: `value` is a place to write to.
+        unsafe { sys::cublasGetProperty(which, &mut value) }
+            .result()
+            .map_err(|e| CudaError::Blas { doing: "ask for cuBLAS's version", status: e.0 })?;
+        Ok(value)
+    };
+    Ok(format!(
+        "{}.{}.{}",
+        property(Property::MAJOR_VERSION)?,
+        property(Property::MINOR_VERSION)?,
+        property(Property::PATCH_LEVEL)?
+    ))
 }
 
 #[cfg(test)]

@@ -12,18 +12,20 @@ use super::device::{Arg, Gpu, Grid, Kernel};
 use super::element::Element;
 use super::error::CudaError;
 use super::kernels::{Launch, MixedMm, MixedMmProblem};
-use super::mm::half;
 use super::nvrtc::Source;
-use super::operands::{Expected, Operands, deviation};
-use super::shape::Shape;
+use super::operands::{Operands, ProductReference, deviation};
+use super::products::{GUARD, ProductRunner};
+use super::shape::{self, Shape};
+use super::subject;
 use super::workspace::Workspace;
+use crate::features;
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
 
 const SOURCE: Source = Source { file: "mixed_mm.cu", text: MixedMm::SOURCE };
 const CONVERT: Source = Source { file: "convert.cu", text: include_str!("convert.cu") };
 
-/// See the [module](self).
+/// Measures `mixed_mm` on a GPU.
 pub(super) struct MixedMmRunner {
     subject: Subject,
     /// By name, for weights whose rows (first) or columns (second) are contiguous.
@@ -45,7 +47,7 @@ pub(super) struct Input {
     /// The weights as activations are, where the fallback puts them.
     converted: Matrix,
     c: Matrix,
-    expected: Expected,
+    expected: ProductReference,
     /// By choice, once it passed the check; the fallback has none.
     kernels: Vec<Option<(Kernel, Launch)>>,
 }
@@ -60,9 +62,9 @@ impl MixedMmRunner {
         }
         let choices =
             std::iter::once("extern_fallback_mixed_mm".to_owned()).chain(ours.keys().cloned()).collect();
-        let timing = TimingPolicy { early_stop_ratio: 1.5, budget_ms: 20.0, ..super::timing() };
+        let timing = TimingPolicy { early_stop_ratio: 1.5, budget_ms: 20.0, ..subject::timing() };
         Ok(Self {
-            subject: super::subject(optimization, &gpu, choices, timing),
+            subject: subject::subject(optimization, &gpu, choices, timing),
             ours,
             cublas: Cublas::new(&gpu)?,
             operands: Operands::new(&gpu)?,
@@ -91,7 +93,7 @@ impl MixedMmRunner {
         let transposed = input.problem.transposed;
         let ours = self.ours[&self.subject.choices[choice.index()]][usize::from(transposed)]
             .ok_or_else(|| Failure::skipped("a configuration for the other layout of the weights"))?;
-        let launch = ours.launch(&input.problem, &self.gpu.limits()).map_err(super::ineligible)?;
+        let launch = ours.launch(&input.problem, &self.gpu.limits())?;
         self.workspace.admits(&launch)?;
         Ok((self.gpu.kernel(SOURCE, "mixed_mm", ours.defines(&input.problem))?, launch))
     }
@@ -135,12 +137,12 @@ impl BenchmarkRunner for MixedMmRunner {
                 break [k, n];
             }
         };
-        super::product_context([m, k, n], ((k, 1), element), ((1, k), weights))
+        features::with_contiguity(shape::context([m, k, n], ((k, 1), element), ((1, k), weights)))
     }
 
     fn accepts(&self, context: &Context) -> Result<(), String> {
         let shape = Shape::of(context)?;
-        if half(shape.a).is_none() || !matches!(shape.b, Element::I8 | Element::U8) {
+        if shape.a.half().is_none() || !matches!(shape.b, Element::I8 | Element::U8) {
             return Err(format!(
                 "expected float16 or bfloat16 times int8 or uint8, found {} and {}",
                 shape.a.name(),
@@ -157,7 +159,7 @@ impl BenchmarkRunner for MixedMmRunner {
     }
 
     fn label(&self, context: &Context) -> String {
-        crate::layout::label(context)
+        features::label(context)
     }
 
     fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
@@ -165,10 +167,10 @@ impl BenchmarkRunner for MixedMmRunner {
         self.accepts(context).map_err(Failure::skipped)?;
         let shape = Shape::of(context).map_err(Failure::skipped)?;
         let Shape { m, k, n, a: element, b: weights, .. } = shape;
-        let activations = half(element).ok_or_else(|| Failure::skipped("the activations are not 16-bit"))?;
+        let activations = element.half().ok_or_else(|| Failure::skipped("the activations are not 16-bit"))?;
         let gpu = &self.gpu;
         gpu.enter()?;
-        let [a, b, converted, c] = gpu.operands([m * k * 2, k * n, k * n * 2, m * n * 2])?;
+        let [a, b, converted, c] = gpu.operands([m * k * 2, k * n, k * n * 2, m * n * 2 + GUARD])?;
         let matrix = |buffer: Buffer, rows, columns, strides| Matrix { buffer, rows, columns, strides };
         let a = matrix(a, m, k, (k, 1));
         let b = matrix(b, k, n, shape.b_strides);
@@ -222,6 +224,16 @@ impl BenchmarkRunner for MixedMmRunner {
     ) -> Result<Vec<f64>, Failure> {
         self.gpu.enter()?;
         self.gpu.time(burst, || self.run(input, input.kernels[choice.index()].as_ref()))
+    }
+}
+
+impl ProductRunner for MixedMmRunner {
+    fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    fn matrices(&self, input: &Input, _: ChoiceId) -> [(Matrix, Element); 3] {
+        [(input.a, input.element), (input.b, input.weights), (input.c, input.element)]
     }
 }
 

@@ -10,12 +10,15 @@ use super::cublaslt::{Algorithm, CublasLt, Plan};
 use super::device::{Gpu, Kernel};
 use super::element::Element;
 use super::error::CudaError;
-use super::kernels::{Half, Launch, Mm, MmProblem, MmTma};
+use super::kernels::{Launch, Mm, MmProblem, MmTma};
 use super::nvrtc::Source;
-use super::operands::{Expected, Operands};
-use super::shape::Shape;
+use super::operands::{Operands, ProductReference};
+use super::products::{GUARD, ProductRunner};
+use super::shape::{self, Shape};
+use super::subject;
 use super::tensor_map;
 use super::workspace::Workspace;
+use crate::features::{self, Layout};
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
 
@@ -29,7 +32,7 @@ const MAX_WORK: u64 = 1 << 36;
 /// The same for float32 without TF32, at 50 TFLOP/s.
 const MAX_WORK_F32: u64 = 1 << 34;
 
-/// See the [module](self).
+/// Measures `mm` on a GPU.
 pub(super) struct MmRunner {
     subject: Subject,
     algorithms: Vec<Algorithm>,
@@ -42,21 +45,21 @@ pub(super) struct MmRunner {
     maps: Allocation,
 }
 
-/// How a choice computes the input in hand.
-enum Way {
+/// The way in which a choice computes one input.
+enum Method {
     Cublas,
     CublasLt(Plan),
     Ours(Kernel, Launch),
-    /// With the maps of its operands.
+    /// Ours, with the maps of the operands for Hopper's copy engine.
     OursTma(Kernel, Launch, Buffer),
 }
 
 /// See [`BenchmarkRunner::Input`].
 pub(super) struct Input {
     product: Product,
-    expected: Expected,
+    expected: ProductReference,
     /// By choice, once it passed the check.
-    ways: Vec<Option<Way>>,
+    methods: Vec<Option<Method>>,
 }
 
 impl MmRunner {
@@ -73,10 +76,10 @@ impl MmRunner {
             budget_ms: 25.0,
             min_samples: 9,
             max_samples: 27,
-            ..super::timing()
+            ..subject::timing()
         };
         Ok(Self {
-            subject: super::subject(optimization, &gpu, choices, timing),
+            subject: subject::subject(optimization, &gpu, choices, timing),
             algorithms,
             cublas: Cublas::new(&gpu)?,
             operands: Operands::new(&gpu)?,
@@ -87,11 +90,11 @@ impl MmRunner {
         })
     }
 
-    fn way(&self, product: &Product, choice: ChoiceId) -> Result<Way, Failure> {
-        let Some(index) = choice.index().checked_sub(1) else { return Ok(Way::Cublas) };
+    fn method(&self, product: &Product, choice: ChoiceId) -> Result<Method, Failure> {
+        let Some(index) = choice.index().checked_sub(1) else { return Ok(Method::Cublas) };
         if let Some(algorithm) = self.algorithms.get(index) {
             return match self.cublaslt.plan(product, algorithm)? {
-                Some(plan) => Ok(Way::CublasLt(plan)),
+                Some(plan) => Ok(Method::CublasLt(plan)),
                 None => Err(Failure::skipped("cuBLASLt does not support this product by this algorithm")),
             };
         }
@@ -100,31 +103,31 @@ impl MmRunner {
         let index = index - self.algorithms.len();
         match Mm::choices().get(index) {
             Some(ours) => {
-                let launch = ours.launch(&problem, &self.gpu.limits()).map_err(super::ineligible)?;
+                let launch = ours.launch(&problem, &self.gpu.limits())?;
                 self.workspace.admits(&launch)?;
-                Ok(Way::Ours(self.gpu.kernel(SOURCE, "mm", ours.defines(&problem))?, launch))
+                Ok(Method::Ours(self.gpu.kernel(SOURCE, "mm", ours.defines(&problem))?, launch))
             }
-            None => self.tma_way(product, &problem, index - Mm::choices().len()),
+            None => self.tma_method(product, &problem, index - Mm::choices().len()),
         }
     }
 
-    fn tma_way(&self, product: &Product, problem: &MmProblem, index: usize) -> Result<Way, Failure> {
+    fn tma_method(&self, product: &Product, problem: &MmProblem, index: usize) -> Result<Method, Failure> {
         let ours = MmTma::choices()[index];
-        let launch = ours.launch(problem, &self.gpu.limits()).map_err(super::ineligible)?;
+        let launch = ours.launch(problem, &self.gpu.limits())?;
         self.workspace.admits(&launch)?;
         let kernel = self.gpu.kernel(TMA_SOURCE, "mm_tma", ours.defines(problem))?;
         let maps = self.maps.buffer().from(index * 2 * tensor_map::BYTES);
         let [a, b] = ours.maps(problem);
         tensor_map::write(&self.gpu, &a, product.a.buffer, maps)?;
         tensor_map::write(&self.gpu, &b, product.b.buffer, maps.from(tensor_map::BYTES))?;
-        Ok(Way::OursTma(kernel, launch, maps))
+        Ok(Method::OursTma(kernel, launch, maps))
     }
 
-    fn run(&self, product: &Product, way: &Way) -> Result<(), CudaError> {
-        match way {
-            Way::Cublas => self.cublas.product(product),
-            Way::CublasLt(plan) => self.cublaslt.run(&self.gpu, product, plan),
-            Way::Ours(kernel, launch) => {
+    fn run(&self, product: &Product, method: &Method) -> Result<(), CudaError> {
+        match method {
+            Method::Cublas => self.cublas.product(product),
+            Method::CublasLt(plan) => self.cublaslt.run(&self.gpu, product, plan),
+            Method::Ours(kernel, launch) => {
                 let Product { a, b, c, .. } = product;
                 self.workspace.product(
                     &self.gpu,
@@ -134,7 +137,7 @@ impl MmRunner {
                     [a.leading(), b.leading(), c.leading()],
                 )
             }
-            Way::OursTma(kernel, launch, maps) => {
+            Method::OursTma(kernel, launch, maps) => {
                 let Product { a, b, c, .. } = product;
                 let sizes = [a.rows, b.columns, a.columns];
                 self.workspace.mapped_product(
@@ -156,18 +159,10 @@ fn problem(product: &Product) -> Option<MmProblem> {
         m: a.rows as u64,
         n: b.columns as u64,
         k: a.columns as u64,
-        element: half(product.element)?,
+        element: product.element.half()?,
         transposed: [a.is_column_major(), b.is_column_major()],
         strides: [a.leading() as u64, b.leading() as u64],
     })
-}
-
-pub(super) fn half(element: Element) -> Option<Half> {
-    match element {
-        Element::F16 => Some(Half::Float16),
-        Element::Bf16 => Some(Half::BFloat16),
-        _ => None,
-    }
 }
 
 impl BenchmarkRunner for MmRunner {
@@ -214,26 +209,28 @@ impl BenchmarkRunner for MmRunner {
         let (a_transposed, b_transposed) = *sampling::pick(rng, &layouts);
         // An alignment of 8 elements would be lost where m is a leading dimension and odd.
         let m = if a_transposed && !odd { aligned(m) } else { m };
-        let strides = |transposed, rows, columns| if transposed { (1, rows) } else { (columns, 1) };
-        let (a, b) = (strides(a_transposed, m, k), strides(b_transposed, k, n));
-        super::with_tf32(super::product_context([m, k, n], (a, element), (b, element)), element, tf32)
+        let a = Layout::transposed(a_transposed).strides(m, k);
+        let b = Layout::transposed(b_transposed).strides(k, n);
+        let context = shape::context([m, k, n], (a, element), (b, element));
+        shape::with_tf32(features::with_contiguity(context), element, tf32)
     }
 
     fn accepts(&self, context: &Context) -> Result<(), String> {
-        Shape::of(context)?.alike().map(|_| ())
+        Shape::of_floats(context).map(|_| ())
     }
 
     fn label(&self, context: &Context) -> String {
-        crate::layout::label(context)
+        features::label(context)
     }
 
     fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let seed = rng.random();
-        let shape = Shape::of(context).and_then(Shape::alike).map_err(Failure::skipped)?;
+        let shape = Shape::of_floats(context).map_err(Failure::skipped)?;
         let Shape { m, k, n, a: element, tf32, .. } = shape;
         let gpu = &self.gpu;
         gpu.enter()?;
-        let [a, b, c] = gpu.operands([m * k, k * n, m * n].map(|x| x * element.bytes()))?;
+        let [a, b, c] = [m * k, k * n, m * n].map(|x| x * element.bytes());
+        let [a, b, c] = gpu.operands([a, b, c + GUARD])?;
         let a = Matrix { buffer: a, rows: m, columns: k, strides: shape.a_strides };
         let b = Matrix { buffer: b, rows: k, columns: n, strides: shape.b_strides };
         let c = Matrix { buffer: c, rows: m, columns: n, strides: (n, 1) };
@@ -249,21 +246,21 @@ impl BenchmarkRunner for MmRunner {
         self.operands.randomize(gpu, b.buffer, k * n, (element, 1.0), seed ^ 1)?;
         let rounding = if tf32 { Element::F16.epsilon() } else { element.epsilon() };
         let expected = self.operands.expect(gpu, (&a, element), (&b, element), rounding, seed)?;
-        Ok(Input { product, expected, ways: self.subject.choices.iter().map(|_| None).collect() })
+        Ok(Input { product, expected, methods: self.subject.choices.iter().map(|_| None).collect() })
     }
 
     fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
         self.gpu.enter()?;
-        let way = self.way(&input.product, choice)?;
+        let method = self.method(&input.product, choice)?;
         let Product { c, element, .. } = input.product;
         self.operands.poison(&self.gpu, &c, element)?;
-        self.run(&input.product, &way)?;
+        self.run(&input.product, &method)?;
         let right = self.operands.check(&self.gpu, &c, element, &input.expected);
-        if right.is_err() && matches!(way, Way::Ours(..) | Way::OursTma(..)) {
+        if right.is_err() && matches!(method, Method::Ours(..) | Method::OursTma(..)) {
             self.workspace.reset(&self.gpu)?;
         }
         right?;
-        input.ways[choice.index()] = Some(way);
+        input.methods[choice.index()] = Some(method);
         Ok(())
     }
 
@@ -274,10 +271,21 @@ impl BenchmarkRunner for MmRunner {
         burst: Burst,
     ) -> Result<Vec<f64>, Failure> {
         self.gpu.enter()?;
-        let way = input.ways[choice.index()]
+        let method = input.methods[choice.index()]
             .as_ref()
             .ok_or_else(|| Failure::failed("timed before it was checked"))?;
-        self.gpu.time(burst, || self.run(&input.product, way))
+        self.gpu.time(burst, || self.run(&input.product, method))
+    }
+}
+
+impl ProductRunner for MmRunner {
+    fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    fn matrices(&self, input: &Input, _: ChoiceId) -> [(Matrix, Element); 3] {
+        let Product { a, b, c, element, .. } = input.product;
+        [a, b, c].map(|matrix| (matrix, element))
     }
 }
 

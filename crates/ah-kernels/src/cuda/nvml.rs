@@ -10,13 +10,13 @@ use nvml_wrapper::bitmasks::device::ThrottleReasons;
 const INTERVAL: Duration = Duration::from_millis(50);
 
 /// See the [module](self).
-pub(crate) struct Watch {
+pub(crate) struct ThrottleWatch {
     nvml: Option<Nvml>,
     bus_id: String,
     looked: Instant,
 }
 
-impl Watch {
+impl ThrottleWatch {
     /// The card at this PCI address (`0000:1b:00.0`). Without NVML nothing is watched.
     pub(crate) fn new(bus_id: String) -> Self {
         Self { nvml: Nvml::init().ok(), bus_id, looked: Instant::now() }

@@ -29,9 +29,9 @@ pub(crate) struct Operands {
     blocks: usize,
 }
 
-/// What a product should be, known at some places.
+/// The reference of a product: some of its elements, and the error allowed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Expected {
+pub(crate) struct ProductReference {
     seed: u64,
     /// The largest error allowed.
     tolerance: f64,
@@ -82,7 +82,7 @@ impl Operands {
         (b, b_element): (&Matrix, Element),
         rounding: f64,
         seed: u64,
-    ) -> Result<Expected, CudaError> {
+    ) -> Result<ProductReference, CudaError> {
         let args = [
             Arg::Buffer(a.buffer),
             Arg::I32(a_element.code()),
@@ -109,7 +109,7 @@ impl Operands {
         // Sums in float32 add up to about √k roundings of their own.
         #[allow(clippy::cast_precision_loss)]
         let sums = Element::F32.epsilon() * (a.columns as f64).sqrt().max(8.0);
-        Ok(Expected { seed, tolerance: 16.0 * (rounding + sums), scale })
+        Ok(ProductReference { seed, tolerance: 16.0 * (rounding + sums), scale })
     }
 
     /// Fills a result with NaN before it is computed, so that what is not written shows.
@@ -126,7 +126,7 @@ impl Operands {
         gpu: &Gpu,
         c: &Matrix,
         element: Element,
-        expected: &Expected,
+        expected: &ProductReference,
     ) -> Result<(), Failure> {
         self.scan(gpu, c, element)?;
         let args = [

@@ -1,5 +1,5 @@
-//! `pad_mm` on a GPU: a product through cuBLAS as it is, or of operands padded to the alignment
-//! that tensor cores want, with PyTorch's features, distribution and padding.
+//! The runner of `pad_mm` on a GPU: a product through cuBLAS as it is, or of operands padded to the alignment of
+//! tensor cores, with PyTorch's features and padding.
 
 use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use rand::Rng as _;
@@ -10,43 +10,47 @@ use super::device::{Arg, Gpu, Grid, Kernel};
 use super::element::Element;
 use super::error::CudaError;
 use super::nvrtc::Source;
-use super::operands::{Expected, Operands, int};
-use super::shape::Shape;
+use super::operands::{Operands, ProductReference, int};
+use super::products::{GUARD, ProductRunner};
+use super::shape::{self, Shape};
+use super::subject;
+use crate::features::{self, Layout, Padding};
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
 
 const SOURCE: Source = Source { file: "padding.cu", text: include_str!("padding.cu") };
 
-/// Dimensions drawn: PyTorch measures up to 65536, and on Hopper decides from 768 up only.
+/// Least and greatest size of a drawn dimension: PyTorch measures up to 65536, and decides on Hopper only from
+/// 768 up.
 const SIZES: (u64, u64) = (768, 65536);
-/// Most multiply-adds of a drawn product, 16-bit and float32, so that an input takes some tens of
-/// milliseconds: at 150 and 50 TFLOP/s a run takes 4 and 5 ms.
+/// Most multiply-adds of a drawn product in 16-bit types and in float32. At 150 and 50 TFLOP/s a run takes 4 and
+/// 5 ms, so an input takes some tens of milliseconds.
 const MAX_WORK: [u64; 2] = [1 << 38, 1 << 37];
-/// One input in this many may be eight times as large.
+/// The share of inputs that may be eight times as large.
 const LARGE: f64 = 0.04;
 
-/// See the [module](self).
+/// Measures `pad_mm` on a GPU.
 pub(super) struct PadMmRunner {
     subject: Subject,
     gpu: Gpu,
     cublas: Cublas,
     operands: Operands,
     /// For elements of 2 and of 4 bytes.
-    padding: [Padding; 2],
+    padding: [PaddingKernels; 2],
 }
 
-struct Padding {
+struct PaddingKernels {
     copy: Kernel,
     zero_block: Kernel,
 }
 
-/// An operand, and what padding makes of it.
+/// An operand and its padded version.
 #[derive(Clone, Copy, Debug)]
 struct Side {
     matrix: Matrix,
-    /// Row-major; the matrix itself where nothing is to be padded.
+    /// Row-major; the matrix itself if it needs no padding.
     padded: Matrix,
-    /// Padded by whoever computes it: only the zeros are written again.
+    /// The producer of the matrix has padded it: `pad` only writes the zeros again.
     prepadded: bool,
 }
 
@@ -62,33 +66,28 @@ pub(super) struct Input {
     tf32: bool,
     a: Side,
     b: Side,
-    /// The product of `orig` and that of `pad`, which is cut to size as a view.
+    /// The results of `orig` and of `pad`. The latter is cut to size as a view.
     c: Matrix,
     c_padded: Matrix,
-    expected: Expected,
+    expected: ProductReference,
 }
 
-/// PyTorch's `get_alignment_size_dtype`.
-fn alignment(element: Element) -> usize {
-    if element == Element::F32 { 4 } else { 8 }
-}
-
-/// PyTorch's `get_padded_length`.
-fn padded_length(size: usize, alignment: usize) -> usize {
-    if size == 1 { 0 } else { size.next_multiple_of(alignment) - size }
+/// PyTorch's padding of this type: `get_alignment_size_dtype` and `get_padded_length`.
+fn padding(element: Element) -> Padding {
+    Padding { alignment: if element == Element::F32 { 4 } else { 8 }, keeps_one: true }
 }
 
 impl PadMmRunner {
     pub(super) fn new(optimization: Optimization, gpu: Gpu) -> Result<Self, CudaError> {
         let padding = |bytes: usize| {
             let kernel = |name| gpu.kernel(SOURCE, name, vec![format!("ELEMENT_BYTES={bytes}")]);
-            Ok(Padding { copy: kernel("copy")?, zero_block: kernel("zero_block")? })
+            Ok(PaddingKernels { copy: kernel("copy")?, zero_block: kernel("zero_block")? })
         };
         let choices = vec!["orig".to_owned(), "pad".to_owned()];
-        // Both are always measured to the end: the loss by padding matters too.
-        let timing = TimingPolicy { early_stop_ratio: 20.0, ..super::timing() };
+        // Both choices are measured to the end: how much padding loses matters too.
+        let timing = TimingPolicy { early_stop_ratio: 20.0, ..subject::timing() };
         Ok(Self {
-            subject: super::subject(optimization, &gpu, choices, timing),
+            subject: subject::subject(optimization, &gpu, choices, timing),
             cublas: Cublas::new(&gpu)?,
             operands: Operands::new(&gpu)?,
             padding: [padding(2)?, padding(4)?],
@@ -115,7 +114,7 @@ impl PadMmRunner {
         if side.prepadded { self.write_zeros(side, element) } else { self.pad_whole(side, element) }
     }
 
-    /// `aten.constant_pad_nd`: a new matrix of zeros, and the old one copied into it.
+    /// Copies an operand into a new matrix of zeros, as `aten.constant_pad_nd` does.
     fn pad_whole(&self, side: &Side, element: Element) -> Result<(), CudaError> {
         let Side { matrix, padded, .. } = side;
         let bytes = padded.rows * padded.columns * element.bytes();
@@ -137,8 +136,8 @@ impl PadMmRunner {
         )
     }
 
-    /// PyTorch's `write_pad` for a prepadded matrix: `x[-rows:, -columns:].fill_(0)`, where a
-    /// length of 0 means all rows or all columns.
+    /// Writes the zeros of a prepadded matrix, as PyTorch's `write_pad` does: `x[-rows:, -columns:].fill_(0)`, where
+    /// a length of 0 means all rows or all columns.
     fn write_zeros(&self, side: &Side, element: Element) -> Result<(), CudaError> {
         let Side { matrix, padded, .. } = side;
         let part = |whole: usize, of: usize| if whole == of { whole } else { whole - of };
@@ -169,18 +168,18 @@ impl BenchmarkRunner for PadMmRunner {
     fn draw(&self, rng: &mut Rng) -> Context {
         let element = *sampling::pick(rng, &Element::FLOATS);
         let tf32 = element == Element::F32 && sampling::flag(rng, 0.4);
-        let align = alignment(element);
+        let padding = padding(element);
         let large = if sampling::flag(rng, LARGE) { 8 } else { 1 };
         let max_work = MAX_WORK[usize::from(element == Element::F32)] * large;
-        let manner = rng.random_range(0..4);
+        let family = rng.random_range(0..4);
         let [m, k, n] = loop {
-            let shape = [(); 3].map(|()| dimension(rng, manner));
-            let unaligned = shape.iter().any(|s| s % align as u64 != 0);
+            let shape = [(); 3].map(|()| dimension(rng, family));
+            let unaligned = shape.iter().any(|s| s % padding.alignment != 0);
             let [m, k, n] = shape;
-            // Operands, product and what is padded: within a quarter of the memory, as in PyTorch.
+            // Operands, result and padded copies stay within a quarter of the memory, as in PyTorch.
             let bytes = (m * k + k * n + m * n) * element.bytes() as u64;
             if unaligned && m * k * n <= max_work && bytes <= self.gpu.identity().memory / 4 {
-                break shape.map(|s| usize::try_from(s).unwrap_or(1));
+                break shape;
             }
         };
         let (a_transposed, b_transposed) = *sampling::pick(
@@ -195,67 +194,42 @@ impl BenchmarkRunner for PadMmRunner {
                 (true, true),
             ],
         );
-        // Only what is contiguous is ever prepadded (`should_exclude_padding_time`).
+        // Only contiguous matrices are ever prepadded (`should_exclude_padding_time`).
         let a_prepadded = sampling::flag(rng, 0.2) && !a_transposed;
         let b_prepadded = sampling::flag(rng, 0.2) && !b_transposed;
-        let strides = |transposed, rows, columns| if transposed { (1, rows) } else { (columns, 1) };
-        let (a, b) = (strides(a_transposed, m, k), strides(b_transposed, k, n));
-        let context = Context::new()
-            .with("m", m)
-            .with("k", k)
-            .with("n", n)
-            .with("mat1_stride_0", a.0)
-            .with("mat1_stride_1", a.1)
-            .with("mat2_stride_0", b.0)
-            .with("mat2_stride_1", b.1)
-            .with("m_padded_length", padded_length(m, align))
-            .with("k_padded_length", padded_length(k, align))
-            .with("n_padded_length", padded_length(n, align))
-            .with("mat1_align_size", align)
-            .with("mat2_align_size", align)
-            .with("mat1_dtype", element.name())
-            .with("mat2_dtype", element.name())
-            .with("prepadded_mat1", a_prepadded)
-            .with("prepadded_mat2", b_prepadded);
-        super::with_tf32(context, element, tf32)
+        let a = Layout::transposed(a_transposed).strides(m, k);
+        let b = Layout::transposed(b_transposed).strides(k, n);
+        let context = shape::context([m, k, n], (a, element), (b, element));
+        let context = padding.describe(context, [m, k, n], [a_prepadded, b_prepadded]);
+        shape::with_tf32(context, element, tf32)
     }
 
     fn accepts(&self, context: &Context) -> Result<(), String> {
-        let shape = Shape::of(context)?.alike()?;
-        let align = alignment(shape.a);
-        for (dimension, size) in [("m", shape.m), ("k", shape.k), ("n", shape.n)] {
-            let name = format!("{dimension}_padded_length");
-            #[allow(clippy::cast_precision_loss)]
-            let expected = padded_length(size, align) as f64;
-            if context.number(&name) != Some(expected) {
-                return Err(format!(
-                    "{name} must be {expected}: {dimension} is padded to a multiple of {align}"
-                ));
-            }
-        }
-        Ok(())
+        let shape = Shape::of_floats(context)?;
+        padding(shape.a).check(context, [shape.m, shape.k, shape.n])
     }
 
     fn label(&self, context: &Context) -> String {
-        crate::layout::label(context)
+        features::label(context)
     }
 
     fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Input, Failure> {
         let seed = rng.random();
         self.accepts(context).map_err(Failure::skipped)?;
-        let shape = Shape::of(context).and_then(Shape::alike).map_err(Failure::skipped)?;
+        let shape = Shape::of_floats(context).map_err(Failure::skipped)?;
         let Shape { m, k, n, a: element, tf32, .. } = shape;
         let gpu = &self.gpu;
         gpu.enter()?;
-        let [m_padded, k_padded, n_padded] = [m, k, n].map(|s| s + padded_length(s, alignment(element)));
+        let padding = padding(element);
+        let [m_padded, k_padded, n_padded] = [m, k, n].map(|s| s + padding.length(s as u64) as usize);
         let bytes = |rows: usize, columns: usize| rows * columns * element.bytes();
         let [a, a_padded, b, b_padded, c, c_padded] = gpu.operands([
             bytes(m, k),
             bytes(m_padded, k_padded),
             bytes(k, n),
             bytes(k_padded, n_padded),
-            bytes(m, n),
-            bytes(m_padded, n_padded),
+            bytes(m, n) + GUARD,
+            bytes(m_padded, n_padded) + GUARD,
         ])?;
         let prepadded = |name| context.category(name) == Some("True");
         let side = |matrix: Matrix, buffer, rows, columns, prepadded| {
@@ -320,11 +294,23 @@ impl BenchmarkRunner for PadMmRunner {
     }
 }
 
-/// A dimension in one of four manners: log-uniform and often rounded (twice), uniform, and
-/// PyTorch's powers of two with unaligned sizes between them.
-fn dimension(rng: &mut Rng, manner: u32) -> u64 {
+impl ProductRunner for PadMmRunner {
+    fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    fn matrices(&self, input: &Input, choice: ChoiceId) -> [(Matrix, Element); 3] {
+        let c = if choice.0 == 0 { input.c } else { input.c_padded };
+        let view = Matrix { rows: input.c.rows, columns: input.c.columns, ..c };
+        [input.a.matrix, input.b.matrix, view].map(|matrix| (matrix, input.element))
+    }
+}
+
+/// Draws a dimension from one of four families: log-uniform and often rounded (twice), uniform, and PyTorch's
+/// powers of two with unaligned sizes between them.
+fn dimension(rng: &mut Rng, family: u32) -> u64 {
     let (low, high) = SIZES;
-    match manner {
+    match family {
         0 | 1 => sampling::dimension(rng, low, high, 0.45),
         2 => rng.random_range(low..=16384),
         _ if sampling::flag(rng, 0.6) => 1 << rng.random_range(10..=16_u32),
@@ -332,17 +318,5 @@ fn dimension(rng: &mut Rng, manner: u32) -> u64 {
             let below = 1_u64 << rng.random_range(10..16_u32);
             rng.random_range(below + 1..2 * below)
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn padding_is_pytorchs() {
-        assert_eq!(padded_length(1, 8), 0);
-        assert_eq!([41523, 5535, 29088].map(|s| padded_length(s, 8)), [5, 1, 0]);
-        assert_eq!(padded_length(1023, 4), 1);
     }
 }

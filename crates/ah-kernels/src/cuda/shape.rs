@@ -1,14 +1,32 @@
-//! The operands of a matrix product as a context describes them.
+//! The features of a matrix product on a GPU: written into contexts and read back.
 
 use ah_types::Context;
 
 use super::element::Element;
-use crate::layout::Layout;
+use crate::features;
 
-/// The largest dimension: kernels count in 32 bits.
-const LARGEST: f64 = 16_777_216.0;
+/// The largest size: kernels count in 32 bits.
+const LARGEST: u32 = 1 << 24;
 
-/// See the [module](self).
+/// Returns the context of a product.
+pub(crate) fn context(
+    sizes: [u64; 3],
+    (a_strides, a): ((u64, u64), Element),
+    (b_strides, b): ((u64, u64), Element),
+) -> Context {
+    features::product(sizes, (a_strides, a.name()), (b_strides, b.name()))
+}
+
+/// Adds PyTorch's feature `using_tf32`, which has a third value for types other than float32.
+pub(crate) fn with_tf32(context: Context, element: Element, tf32: bool) -> Context {
+    if element == Element::F32 {
+        context.with("using_tf32", tf32)
+    } else {
+        context.with("using_tf32", "not_float_32")
+    }
+}
+
+/// The checked features of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) m: usize,
@@ -22,8 +40,10 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
+    /// Reads the features.
+    ///
     /// # Errors
-    /// What lies outside the domain, in words.
+    /// The first feature outside the domain, in words.
     pub(crate) fn of(context: &Context) -> Result<Self, String> {
         let [m, k, n] = [size(context, "m")?, size(context, "k")?, size(context, "n")?];
         let (a, b) = (element(context, "mat1_dtype")?, element(context, "mat2_dtype")?);
@@ -36,63 +56,42 @@ impl Shape {
                 return Err(format!("using_tf32 must be {expected} with {}, found {found:?}", a.name()));
             }
         };
-        Ok(Self {
-            a_strides: strides(context, "mat1", m, k)?,
-            b_strides: strides(context, "mat2", k, n)?,
-            m,
-            k,
-            n,
-            a,
-            b,
-            tf32,
-        })
+        let a_strides = features::strides(context, "mat1", (m, k), LARGEST)?;
+        let b_strides = features::strides(context, "mat2", (k, n), LARGEST)?;
+        Ok(Self { m, k, n, a_strides, b_strides, a, b, tf32 })
     }
 
-    /// Both operands are of the same floating-point type.
+    /// Reads the features of a product whose operands have the same floating-point type.
     ///
     /// # Errors
-    /// What they are.
-    pub(crate) fn alike(self) -> Result<Self, String> {
-        if self.a == self.b && Element::FLOATS.contains(&self.a) {
-            return Ok(self);
+    /// As [`of`](Self::of), and the two types if they differ.
+    pub(crate) fn of_floats(context: &Context) -> Result<Self, String> {
+        let shape = Self::of(context)?;
+        if shape.a == shape.b && Element::FLOATS.contains(&shape.a) {
+            return Ok(shape);
         }
         let names = Element::FLOATS.map(Element::name).join(", ");
         Err(format!(
             "both matrices must be of the same type, one of {names}; found {} and {}",
-            self.a.name(),
-            self.b.name()
+            shape.a.name(),
+            shape.b.name()
         ))
     }
 }
 
-/// A whole number from 1 up in a context.
+/// Reads a size.
+///
+/// # Errors
+/// It is no whole number, or out of range.
 pub(crate) fn size(context: &Context, name: &str) -> Result<usize, String> {
-    match context.number(name) {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Checked here.
-        Some(x) if (1.0..=LARGEST).contains(&x) && x.fract() == 0.0 => Ok(x as usize),
-        Some(x) => Err(format!("{name} must be a whole number from 1 to {LARGEST}, found {x}")),
-        None => Err(format!("{name} is missing")),
-    }
+    features::size(context, name, LARGEST)
 }
 
+/// Reads an element type.
+///
+/// # Errors
+/// The name of a type that is not known here.
 pub(crate) fn element(context: &Context, name: &str) -> Result<Element, String> {
     let found = context.category(name).unwrap_or_default();
     Element::from_name(found).ok_or_else(|| format!("{name}: this backend knows no type {found:?}"))
-}
-
-/// The strides of a dense matrix, checked.
-fn strides(context: &Context, mat: &str, rows: usize, cols: usize) -> Result<(usize, usize), String> {
-    let stride = |d: usize| size(context, &format!("{mat}_stride_{d}"));
-    let found = (stride(0)?, stride(1)?);
-    let dense = [Layout::RowMajor, Layout::ColumnMajor].map(|layout| match layout {
-        Layout::RowMajor => (cols, 1),
-        Layout::ColumnMajor => (1, rows),
-    });
-    if dense.contains(&found) {
-        return Ok(found);
-    }
-    Err(format!(
-        "{mat} is {rows}×{cols}, so its strides must be {:?} or {:?}, found {found:?}",
-        dense[0], dense[1]
-    ))
 }

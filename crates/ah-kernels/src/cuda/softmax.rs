@@ -12,13 +12,14 @@ use super::kernels::{Launch, Softmax, SoftmaxProblem};
 use super::nvrtc::Source;
 use super::operands::{Operands, int};
 use super::shape::{element, size};
+use super::subject;
 use super::workspace::grid;
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
 
 const SOURCE: Source = Source { file: "softmax.cu", text: Softmax::SOURCE };
 
-/// See the [module](self).
+/// Measures `softmax` on a GPU.
 pub(super) struct SoftmaxRunner {
     subject: Subject,
     gpu: Gpu,
@@ -54,9 +55,9 @@ impl SoftmaxRunner {
             budget_ms: 20.0,
             min_samples: 15,
             max_samples: 36,
-            ..super::timing()
+            ..subject::timing()
         };
-        let subject = super::subject(optimization, &gpu, choices, timing);
+        let subject = subject::subject(optimization, &gpu, choices, timing);
         Ok(Self { subject, operands: Operands::new(&gpu)?, gpu })
     }
 
@@ -123,7 +124,7 @@ impl BenchmarkRunner for SoftmaxRunner {
     fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
         self.gpu.enter()?;
         let (ours, problem) = (Softmax::choices()[choice.index()], input.problem());
-        let launch = ours.launch(&problem, &self.gpu.limits()).map_err(super::ineligible)?;
+        let launch = ours.launch(&problem, &self.gpu.limits())?;
         let kernel = (self.gpu.kernel(SOURCE, "softmax", ours.defines(&problem))?, launch);
         self.gpu.fill(input.y, 0xff)?;
         self.run(input, &kernel)?;

@@ -1,6 +1,6 @@
 //! Copies of operands: row-major, aligned, with zeros behind.
 
-use super::KernelError;
+use super::error::KernelError;
 use super::matrix::MatRef;
 use super::scratch::AlignedBuffer;
 

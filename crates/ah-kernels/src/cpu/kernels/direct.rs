@@ -17,10 +17,11 @@
 //! tile covers the rest. Computing an element twice gives the same value twice.
 
 use super::copy::copy_rows;
+use super::error::KernelError;
+use super::instruction_set::InstructionSet;
 use super::matrix::{MatRef, Tile};
 use super::micro::{load, multiply, multiply_add, store};
 use super::scratch::AlignedBuffer;
-use super::{InstructionSet, KernelError};
 use pulp::{Simd, WithSimd};
 
 /// `c = a · b` on one thread. The largest tile has `MR` rows × `NV` vectors.

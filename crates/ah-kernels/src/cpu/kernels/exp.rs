@@ -1,23 +1,23 @@
-//! The exponential of a vector of arguments that are not positive, as softmax needs it.
+//! The exponential of arguments that are not positive, a vector at a time, for softmax.
 //!
-//! x = n·ln 2 + r with |r| ≤ ln 2 / 2; e^r by a polynomial, 2^n through the exponent bits. The
-//! reduction in two parts and the coefficients are those of Cephes' `expf` (Moshier), which are
-//! public domain. The result is within 2 units in the last place of e^x (a test compares a million
-//! arguments with f64); below ln of the smallest normal number it is 0, and NaN stays NaN.
+//! x = n·ln 2 + r with |r| ≤ ln 2 / 2. A polynomial gives e^r, the exponent bits give 2^n. The reduction in two
+//! parts and the coefficients come from Cephes' `expf` (Moshier, public domain). The result is within 2 units
+//! in the last place of e^x: a test compares a million arguments with f64. Below ln of the smallest normal
+//! number the result is 0. NaN stays NaN.
 
 use super::micro::multiply_add;
 use pulp::Simd;
 
-/// Below this e^x is not a normal number any more.
+/// Below this, e^x is not a normal number.
 const SMALLEST: f32 = -87.336_54;
-/// 1.5 · 2^23: added to a small number, it leaves the nearest integer in the low bits.
+/// 1.5 · 2^23. Added to a small number, it leaves the nearest integer in the low bits.
 const ROUND: f32 = 12_582_912.0;
 const LN_2_HIGH: f32 = 0.693_359_4;
 const LN_2_LOW: f32 = -2.121_944_4e-4;
 const COEFFICIENTS: [f32; 6] =
     [1.987_569_1e-4, 1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 0.166_666_65, 0.5];
 
-/// e^x for every x ≤ 0 of the vector.
+/// Returns e^x for every x ≤ 0 of the vector.
 #[inline(always)]
 pub(super) fn exp_non_positive<S: Simd>(s: S, x: S::f32s) -> S::f32s {
     let round = s.splat_f32s(ROUND);

@@ -1,13 +1,13 @@
-//! The instruction sets that the vector code is compiled for, and asking the processor for them.
+//! The instruction sets that the vector code is compiled for, and their detection.
 
 use pulp::{Scalar128b, Simd, WithSimd};
 
 /// An instruction set that a choice needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum InstructionSet {
-    /// Whatever the build targets: vectors of four, left to the compiler.
+    /// The target of the build: vectors of four, left to the compiler.
     Portable,
-    /// x86-64-v3: vectors of eight with fused multiply-add.
+    /// x86-64-v3: vectors of eight, fused multiply-add.
     Avx2,
     /// x86-64-v4: vectors of sixteen.
     Avx512,
@@ -17,7 +17,7 @@ impl InstructionSet {
     /// All, narrowest first.
     pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
 
-    /// The part of a choice's name that says which instruction set it needs.
+    /// Returns the instruction set's part of a choice's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -27,7 +27,7 @@ impl InstructionSet {
         }
     }
 
-    /// Elements of f32 in one vector.
+    /// Returns the number of f32 elements in one vector.
     #[must_use]
     pub fn lanes(self) -> usize {
         match self {
@@ -37,17 +37,17 @@ impl InstructionSet {
         }
     }
 
-    /// The widest one that this processor has.
+    /// Returns the widest one that this processor has.
     #[must_use]
     pub fn widest() -> Self {
         let found = Self::ALL.into_iter().rev().find(|set| set.available().is_ok());
         found.unwrap_or(Self::Portable)
     }
 
-    /// Whether this processor has it.
+    /// Checks that this processor has it.
     ///
     /// # Errors
-    /// What is missing, for people: "the processor lacks avx512f, avx512vl".
+    /// The missing features in words: "the processor lacks avx512f, avx512vl".
     pub fn available(self) -> Result<(), String> {
         let missing = self.missing();
         if missing.is_empty() { Ok(()) } else { Err(format!("the processor lacks {}", missing.join(", "))) }
@@ -80,8 +80,8 @@ impl InstructionSet {
         }
     }
 
-    /// Runs `op` compiled for this instruction set; for the portable one where the processor
-    /// lacks it, so that no caller can reach an illegal instruction.
+    /// Runs `op`, compiled for this instruction set. If the processor lacks it, the portable version runs, so
+    /// that no caller can reach an illegal instruction.
     pub(super) fn run<Op: WithSimd>(self, op: Op) -> Op::Output {
         #[cfg(target_arch = "x86_64")]
         match self {
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_reason_names_what_is_missing() {
+    fn the_reason_names_the_missing_features() {
         for set in InstructionSet::ALL {
             match set.available() {
                 Ok(()) => assert!(set <= InstructionSet::widest()),

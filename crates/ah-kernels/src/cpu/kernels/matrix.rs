@@ -1,63 +1,9 @@
-//! Matrices as the kernels see them: a slice, a shape, strides, checked once.
+//! Views of matrices: a slice, a shape and strides, checked once.
 //!
-//! A [`MatRef`] or [`MatMut`] that exists lies wholly inside its slice, and two elements of a
-//! [`MatMut`] never share an address. The unsafe code of the kernels rests on these two facts.
+//! The elements of every [`MatRef`] and [`MatMut`] lie inside its slice, and two elements of a [`MatMut`]
+//! never share an address. The unsafe code of the kernels relies on both.
 
-use thiserror::Error;
-
-/// Why a kernel refused to run. Nothing has been computed then.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum KernelError {
-    /// The slice ends before the last element of the matrix.
-    #[error(
-        "a {rows}×{cols} matrix with strides ({row_stride}, {col_stride}) needs {needed} elements, \
-         the slice has {found}"
-    )]
-    SliceTooShort {
-        /// Rows asked for.
-        rows: usize,
-        /// Columns asked for.
-        cols: usize,
-        /// Elements between two rows.
-        row_stride: usize,
-        /// Elements between two columns.
-        col_stride: usize,
-        /// Elements that the matrix spans; `usize::MAX` if the span overflows.
-        needed: usize,
-        /// Elements in the slice.
-        found: usize,
-    },
-    /// The rows of an output would overlap.
-    #[error("an output of {cols} columns needs a row stride of at least {cols}, found {row_stride}")]
-    OverlappingRows {
-        /// Columns asked for.
-        cols: usize,
-        /// Elements between two rows.
-        row_stride: usize,
-    },
-    /// The operands do not fit together.
-    #[error("shapes do not fit: expected {expected}, found {found}")]
-    ShapeMismatch {
-        /// What the operation needs.
-        expected: String,
-        /// What it was given.
-        found: String,
-    },
-    /// The memory for a copy of an operand is not there.
-    #[error("no memory for a copy of {elements} elements")]
-    OutOfMemory {
-        /// Elements of the copy; `usize::MAX` if their number overflows.
-        elements: usize,
-    },
-    /// The choice needs an instruction set that this processor lacks.
-    #[error("{choice} cannot run here: {reason}")]
-    Unavailable {
-        /// The choice's name.
-        choice: String,
-        /// What is missing.
-        reason: String,
-    },
-}
+use super::error::KernelError;
 
 /// A read-only `rows × cols` matrix; element (i, j) is `data[i * row_stride + j * col_stride]`.
 #[derive(Debug, Clone, Copy)]
@@ -130,31 +76,31 @@ impl<'a> MatRef<'a> {
         Self::new(data, rows, cols, 1, rows)
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// The number of columns.
+    /// Returns the number of columns.
     #[must_use]
     pub fn cols(&self) -> usize {
         self.cols
     }
 
-    /// Elements between two rows.
+    /// Returns the number of elements from one row to the next.
     #[must_use]
     pub fn row_stride(&self) -> usize {
         self.row_stride
     }
 
-    /// Elements between two columns.
+    /// Returns the number of elements from one column to the next.
     #[must_use]
     pub fn col_stride(&self) -> usize {
         self.col_stride
     }
 
-    /// The element in row `i`, column `j`.
+    /// Returns the element in row `i`, column `j`.
     ///
     /// # Panics
     /// If the element lies outside the matrix.
@@ -164,7 +110,7 @@ impl<'a> MatRef<'a> {
         self.data[i * self.row_stride + j * self.col_stride]
     }
 
-    /// The same elements with rows and columns exchanged.
+    /// Returns the same elements with rows and columns exchanged.
     #[must_use]
     pub fn transposed(self) -> Self {
         Self {
@@ -176,7 +122,7 @@ impl<'a> MatRef<'a> {
         }
     }
 
-    /// The block of `rows × cols` elements that starts at (`i`, `j`), clipped to the matrix.
+    /// Returns the block of `rows × cols` elements that starts at (`i`, `j`), clipped to the matrix.
     #[must_use]
     pub fn block(self, i: usize, j: usize, rows: usize, cols: usize) -> Self {
         let (i, j) = (i.min(self.rows), j.min(self.cols));
@@ -230,25 +176,25 @@ impl<'a> MatMut<'a> {
         Self::new(data, rows, cols, cols)
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// The number of columns.
+    /// Returns the number of columns.
     #[must_use]
     pub fn cols(&self) -> usize {
         self.cols
     }
 
-    /// Elements between two rows.
+    /// Returns the number of elements from one row to the next.
     #[must_use]
     pub fn row_stride(&self) -> usize {
         self.row_stride
     }
 
-    /// Row `i`.
+    /// Returns row `i`.
     ///
     /// # Panics
     /// If there is no such row.
@@ -270,10 +216,10 @@ impl<'a> MatMut<'a> {
     }
 }
 
-/// A rectangle of an output, as the kernels hand it on to each other and to other threads.
+/// A rectangle of an output, which kernels pass to each other and to other threads.
 ///
-/// Whoever makes one owns its elements for as long as it is in use: tiles in use at the same time
-/// come from [`Tile::block`] with disjoint ranges.
+/// The maker of a tile owns its elements while the tile is in use. Tiles that are in use at the same time come
+/// from [`Tile::block`] with disjoint ranges.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tile {
     pub ptr: *mut f32,
@@ -283,14 +229,14 @@ pub(super) struct Tile {
     pub col_stride: usize,
 }
 
-// SAFETY: a tile is a pointer to elements that nobody else uses (see above), so using it from
-// another thread races with nothing; f32 itself is Send.
+// SAFETY: a tile points to elements that nobody else uses (see above), so another thread races with nobody;
+// f32 itself is Send.
 unsafe impl Send for Tile {}
-// SAFETY: as above; a shared tile is only cut into blocks.
+// SAFETY: as above. A shared tile is only cut into blocks.
 unsafe impl Sync for Tile {}
 
 impl Tile {
-    /// The block that starts at (`i`, `j`), clipped to the tile.
+    /// Returns the block that starts at (`i`, `j`), clipped to the tile.
     pub fn block(self, i: usize, j: usize, rows: usize, cols: usize) -> Self {
         let (i, j) = (i.min(self.rows), j.min(self.cols));
         let (rows, cols) = (rows.min(self.rows - i), cols.min(self.cols - j));

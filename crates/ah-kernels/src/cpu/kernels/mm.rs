@@ -9,37 +9,13 @@
 //! `matrixmultiply` and the portable kernel on all threads.
 
 use super::direct::DirectProduct;
-use super::matrix::{Tile, check_product};
-use super::scratch::AlignedBuffer;
-use super::{InstructionSet, KernelError, MatMut, MatRef, Scratch};
+use super::error::KernelError;
+use super::instruction_set::InstructionSet;
+use super::libraries::{gemm_crate, matrixmultiply_crate};
+use super::matrix::{MatMut, MatRef, Tile, check_product};
+use super::scratch::{AlignedBuffer, Scratch};
+use super::threads::Threads;
 use rayon::prelude::*;
-
-/// How many threads a choice uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Threads {
-    /// The calling one.
-    One,
-    /// All of the current rayon pool.
-    All,
-}
-
-impl Threads {
-    /// The part of a choice's name that says so.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::One => "1",
-            Self::All => "all",
-        }
-    }
-
-    pub(super) fn count(self) -> usize {
-        match self {
-            Self::One => 1,
-            Self::All => rayon::current_num_threads(),
-        }
-    }
-}
 
 /// The kernel that computes one block of the product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -115,7 +91,7 @@ impl MatMul {
         }
     }
 
-    /// Returns how many threads the choice uses.
+    /// Returns the number of threads that the choice uses.
     #[must_use]
     pub fn threads(&self) -> Threads {
         self.threads
@@ -124,7 +100,7 @@ impl MatMul {
     /// Checks that this processor can run the choice.
     ///
     /// # Errors
-    /// The missing instruction sets, in words.
+    /// The missing features, in words.
     pub fn available(&self) -> Result<(), String> {
         self.requires().available()
     }
@@ -190,67 +166,6 @@ fn block_shape(rows: usize, cols: usize, threads: usize) -> (usize, usize) {
     let shape = |down: usize| (part(rows, down), part(cols, threads / down));
     let cost = |&(r, c): &(usize, usize)| (r * c, r + c);
     (1..=threads).map(shape).min_by_key(cost).unwrap_or((rows, cols))
-}
-
-/// Returns a stride as the libraries want it. Only a dimension of one element can have a stride beyond
-/// `isize`, and such a stride is never used.
-fn signed(stride: usize) -> isize {
-    isize::try_from(stride).unwrap_or(0)
-}
-
-/// Computes `c = a · b` with the crate `gemm`. The shapes must fit.
-pub(super) fn gemm_crate(a: MatRef, b: MatRef, c: Tile, threads: Threads) {
-    let parallelism = match threads {
-        Threads::One => gemm::Parallelism::None,
-        Threads::All => gemm::Parallelism::Rayon(0),
-    };
-    // SAFETY: the operands lie inside their slices, `c` belongs to this call, and the shapes fit.
-    unsafe {
-        gemm::gemm(
-            c.rows,
-            c.cols,
-            a.cols(),
-            c.ptr,
-            signed(c.col_stride),
-            signed(c.row_stride),
-            false,
-            a.as_ptr(),
-            signed(a.col_stride()),
-            signed(a.row_stride()),
-            b.as_ptr(),
-            signed(b.col_stride()),
-            signed(b.row_stride()),
-            0.0,
-            1.0_f32,
-            false,
-            false,
-            false,
-            parallelism,
-        );
-    }
-}
-
-/// Computes `c = a · b` with the crate `matrixmultiply`. The shapes must fit.
-fn matrixmultiply_crate(a: MatRef, b: MatRef, c: Tile) {
-    // SAFETY: as in `gemm_crate`.
-    unsafe {
-        matrixmultiply::sgemm(
-            c.rows,
-            a.cols(),
-            c.cols,
-            1.0,
-            a.as_ptr(),
-            signed(a.row_stride()),
-            signed(a.col_stride()),
-            b.as_ptr(),
-            signed(b.row_stride()),
-            signed(b.col_stride()),
-            0.0,
-            c.ptr,
-            signed(c.row_stride),
-            signed(c.col_stride),
-        );
-    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
-//! The candidate kernels of the CPU optimizations, free of anything that measures.
+//! The candidate kernels of the CPU optimizations. Nothing here measures.
 //!
-//! | optimization | choices | room |
+//! | optimization | choices | modules |
 //! | --- | --- | --- |
-//! | `mm` | two libraries, our unpacked kernels in several tile sizes | [`mm`], built on `direct`, `micro` |
+//! | `mm` | two libraries, our unpacked kernel in several instruction sets | [`mm`] on `libraries`, `direct`, `micro` |
 //! | `pad_mm` | `orig`, `pad` | [`pad_mm`] |
-//! | `softmax` | three passes, two passes, persistent rows | [`softmax`], `exp` |
+//! | `softmax` | a plain loop, three passes, two passes, persistent rows | [`softmax`] on `exp` |
 //!
-//! All matrices are `f32`, seen through [`MatRef`] and [`MatMut`], which check their slices once,
-//! at the door; the kernels behind them use raw pointers. Vector code is written once over
-//! [`pulp::Simd`] and compiled for each [`InstructionSet`]; which one runs is decided at run time.
-//! [`mod@reference`] holds the naive, f64-accumulated versions that results are checked against.
+//! All matrices are `f32`. Kernels see them through [`MatRef`] and [`MatMut`], which check their slices once;
+//! the code behind them uses raw pointers. Vector code is written once over [`pulp::Simd`] and compiled for each
+//! [`InstructionSet`]; the choice decides which one runs. [`mod@reference`] has the naive versions, accumulated
+//! in f64, that results are checked against.
 //!
 //! ```
 //! use ah_kernels::cpu::kernels::{MatMut, MatMul, MatRef, Scratch};
@@ -29,8 +29,10 @@
 
 mod copy;
 mod direct;
+mod error;
 mod exp;
 mod instruction_set;
+mod libraries;
 mod matrix;
 mod micro;
 pub mod mm;
@@ -38,10 +40,13 @@ pub mod pad_mm;
 pub mod reference;
 mod scratch;
 pub mod softmax;
+mod threads;
 
+pub use error::KernelError;
 pub use instruction_set::InstructionSet;
-pub use matrix::{KernelError, MatMut, MatRef};
-pub use mm::{MatMul, Threads};
+pub use matrix::{MatMut, MatRef};
+pub use mm::MatMul;
 pub use pad_mm::{PadMm, Side};
 pub use scratch::Scratch;
 pub use softmax::Softmax;
+pub use threads::Threads;

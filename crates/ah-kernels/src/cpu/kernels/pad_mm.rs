@@ -14,10 +14,12 @@
 
 use super::copy::copy_rows;
 use super::direct::DirectProduct;
-use super::matrix::check_product;
-use super::mm::{Threads, gemm_crate};
-use super::scratch::AlignedBuffer;
-use super::{InstructionSet, KernelError, MatMut, MatRef, Scratch};
+use super::error::KernelError;
+use super::instruction_set::InstructionSet;
+use super::libraries::gemm_crate;
+use super::matrix::{MatMut, MatRef, check_product};
+use super::scratch::{AlignedBuffer, Scratch};
+use super::threads::Threads;
 
 /// Returns the multiple to which sizes are padded: the width of the tile, two of the widest vectors that the
 /// processor has.

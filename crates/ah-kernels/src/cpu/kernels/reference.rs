@@ -1,8 +1,8 @@
-//! The naive versions, accumulated in f64, that every result is compared with.
+//! Naive versions, accumulated in f64. Every result is compared with them.
 
-use super::MatRef;
+use super::matrix::MatRef;
 
-/// `a · b`, row-major, each sum in f64.
+/// Computes `a · b`, row-major, each sum in f64.
 ///
 /// # Panics
 /// If the inner dimensions differ.
@@ -22,7 +22,7 @@ pub fn product(a: MatRef, b: MatRef) -> Vec<f64> {
     c
 }
 
-/// The softmax of each row of `cols` elements, in f64.
+/// Computes the softmax of each row of `cols` elements in f64.
 ///
 /// # Panics
 /// If `cols` is 0.
@@ -37,8 +37,8 @@ pub fn softmax(input: &[f32], cols: usize) -> Vec<f64> {
     output
 }
 
-/// The distance ‖found − expected‖ / ‖expected‖ (the plain norm of `found` where `expected` is 0);
-/// NaN where either holds one, so that no comparison with a limit passes.
+/// Returns ‖found − expected‖ / ‖expected‖, or ‖found‖ where `expected` is 0. It is NaN if either holds a NaN,
+/// so that no comparison with a limit passes.
 #[must_use]
 pub fn relative_error(found: &[f32], expected: &[f64]) -> f64 {
     if found.len() != expected.len() {

@@ -1,6 +1,6 @@
 //! Memory that kernels reuse between calls.
 
-use super::KernelError;
+use super::error::KernelError;
 
 /// Working memory for the kernels. Keep one and pass it to every call: after the first call with a shape,
 /// nothing is allocated.

@@ -4,25 +4,26 @@
 //! | --- | --- | --- |
 //! | `plain` | input, input, output | 1, by the C library's `expf` |
 //! | `three_pass` | input, input, output | 1 |
-//! | `online` | input, input | 2, or a little more: the running sum is rescaled with the maximum |
-//! | `persistent` | input | 1; the row stays in a buffer of its own |
+//! | `online` | input, input | 2, and some more to rescale the running sum when the maximum grows |
+//! | `persistent` | input | 1; the row stays in a buffer |
 //!
-//! `online` is the one-pass normaliser of Milakov and Gimelshein (arXiv 1805.02867), rescaling once
-//! for each block of vectors. Which form wins depends on whether a row fits the caches and on the
-//! price of an exponential, which the instruction set decides.
+//! `online` is the one-pass normaliser of Milakov and Gimelshein (arXiv 1805.02867), with one rescaling for each
+//! block of vectors. The fastest form depends on whether a row fits the caches and on the cost of an
+//! exponential in this instruction set.
 //!
-//! `plain` is the loop that a user would write, and the fallback. It wins where a row is shorter than a
-//! vector.
+//! `plain` is the loop that a user would write. It is the fallback, and wins on rows shorter than a vector.
 //!
-//! A NaN or +∞ in a row makes the whole row NaN, as in PyTorch; so does a row of −∞ alone.
+//! As in PyTorch, a row that holds a NaN or +∞, or only −∞, becomes NaN.
 
+use super::error::KernelError;
 use super::exp::exp_non_positive;
+use super::instruction_set::InstructionSet;
 use super::scratch::AlignedBuffer;
-use super::{InstructionSet, KernelError, Threads};
+use super::threads::Threads;
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-/// How the row is walked.
+/// The passes over a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Form {
     Plain,
@@ -40,7 +41,7 @@ pub struct Softmax {
 }
 
 impl Softmax {
-    /// Every choice, whether this processor can run it or not, in a fixed order.
+    /// Returns every choice, whether this processor can run it or not, in a fixed order.
     #[must_use]
     pub fn choices() -> Vec<Self> {
         let plain = |threads| Self { form: Form::Plain, set: InstructionSet::Portable, threads };
@@ -55,7 +56,7 @@ impl Softmax {
         choices
     }
 
-    /// The choice with this name.
+    /// Returns the choice with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::choices().into_iter().find(|choice| choice.name() == name)
@@ -67,7 +68,7 @@ impl Softmax {
         Self { form: Form::Plain, set: InstructionSet::Portable, threads: Threads::One }
     }
 
-    /// The stable name, for example `online_avx2_threads=all`.
+    /// Returns the stable name, for example `online_avx2_threads=all`.
     #[must_use]
     pub fn name(&self) -> String {
         let form = match self.form {
@@ -79,27 +80,27 @@ impl Softmax {
         format!("{form}_{}_threads={}", self.set.name(), self.threads.name())
     }
 
-    /// The instruction set that the choice needs.
+    /// Returns the instruction set that the choice needs.
     #[must_use]
     pub fn requires(&self) -> InstructionSet {
         self.set
     }
 
-    /// How many threads the choice uses.
+    /// Returns the number of threads that the choice uses.
     #[must_use]
     pub fn threads(&self) -> Threads {
         self.threads
     }
 
-    /// Whether this processor can run the choice.
+    /// Checks that this processor can run the choice.
     ///
     /// # Errors
-    /// What is missing, for people.
+    /// The missing features, in words.
     pub fn available(&self) -> Result<(), String> {
         self.set.available()
     }
 
-    /// Writes the softmax of each row of `input` to `output`; both hold `rows` rows of `cols`.
+    /// Writes the softmax of each row of `input` to `output`. Both have `rows` rows of `cols` elements.
     ///
     /// # Errors
     /// [`KernelError::ShapeMismatch`] if a slice does not hold `rows × cols` elements,
@@ -136,7 +137,7 @@ impl Softmax {
     }
 }
 
-/// Whole rows, for one thread.
+/// The rows of one thread.
 struct Rows<'a> {
     form: Form,
     input: &'a [f32],
@@ -178,7 +179,7 @@ fn plain(x: &[f32], y: &mut [f32]) {
     }
 }
 
-/// Independent accumulators: one vector addition takes four cycles, and two start in each.
+/// Independent accumulators: a vector addition takes four cycles, and two start in each cycle.
 const UNROLL: usize = 8;
 
 #[inline(always)]
@@ -190,7 +191,7 @@ fn three_pass<S: Simd>(s: S, x: &[f32], y: &mut [f32]) {
 
 #[inline(always)]
 fn persistent<S: Simd>(s: S, x: &[f32], y: &mut [f32], row: &mut [f32]) {
-    // The row is read from memory once: the copy is what the two later passes read.
+    // The row is read from memory once: the two later passes read the copy.
     row.copy_from_slice(x);
     let max = maximum(s, row);
     let sum = exponentials_in_place(s, row, max);
@@ -200,7 +201,7 @@ fn persistent<S: Simd>(s: S, x: &[f32], y: &mut [f32], row: &mut [f32]) {
 #[inline(always)]
 fn online<S: Simd>(s: S, x: &[f32], y: &mut [f32]) {
     let (vectors, rest) = S::as_simd_f32s(x);
-    // The least finite number and not −∞: the difference of two infinities would be NaN.
+    // The least finite number instead of −∞, because the difference of two infinities is NaN.
     let mut max = s.splat_f32s(f32::MIN);
     let mut sum = s.splat_f32s(0.0);
     let mut blocks = vectors.chunks_exact(UNROLL);
@@ -230,7 +231,7 @@ fn online<S: Simd>(s: S, x: &[f32], y: &mut [f32]) {
     }
 }
 
-/// Takes a block of vectors into the running maxima and sums, lane by lane.
+/// Adds a block of vectors to the running maxima and sums, lane by lane.
 #[inline(always)]
 fn add_block<S: Simd>(s: S, block: &[S::f32s], max: S::f32s, sum: S::f32s) -> (S::f32s, S::f32s) {
     let mut new = max;
@@ -267,7 +268,7 @@ fn maximum<S: Simd>(s: S, x: &[f32]) -> f32 {
     rest.iter().fold(max, |m, &v| m.max(v))
 }
 
-/// Writes `exp(x − max)` and returns its sum.
+/// Writes `exp(x − max)` to `y` and returns its sum.
 #[inline(always)]
 fn exponentials<S: Simd>(s: S, x: &[f32], y: &mut [f32], max: f32) -> f32 {
     y.copy_from_slice(x);

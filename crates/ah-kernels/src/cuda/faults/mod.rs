@@ -14,6 +14,7 @@ use super::element::Element;
 use super::error::CudaError;
 use super::nvrtc::Source;
 use super::operands::Operands;
+use super::subject;
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
 
@@ -59,7 +60,7 @@ const CHOICES: [(&str, Fault, When); 10] = [
     ("crashing", Fault::Process, When::Timed),
 ];
 
-/// See the [module](self).
+/// Measures `faults` on a GPU.
 pub(super) struct FaultsRunner {
     subject: Subject,
     gpu: Gpu,
@@ -76,7 +77,7 @@ pub(super) struct Input {
 impl FaultsRunner {
     pub(super) fn new(optimization: Optimization, gpu: Gpu) -> Result<Self, CudaError> {
         let choices = CHOICES.iter().map(|(name, ..)| (*name).to_owned()).collect();
-        let subject = super::subject(optimization, &gpu, choices, super::timing());
+        let subject = subject::subject(optimization, &gpu, choices, subject::timing());
         Ok(Self { subject, operands: Operands::new(&gpu)?, gpu })
     }
 

@@ -1,6 +1,6 @@
 //! The configurations of `mixed_mm.cu`.
 
-use super::{Half, Ineligible, Launch, Limits, MOST, at_least, at_most, blocks, multiple};
+use super::{Half, Ineligibility, Launch, Limits, MOST, at_least, at_most, blocks, multiple};
 use Engine::{Direct, Mma, Wgmma};
 use Schedule::{ClusterK, SplitK, StreamK};
 
@@ -262,11 +262,11 @@ impl MixedMm {
     ///
     /// # Errors
     /// What makes the input unsuitable.
-    pub fn launch(&self, problem: &MixedMmProblem, limits: &Limits) -> Result<Launch, Ineligible> {
+    pub fn launch(&self, problem: &MixedMmProblem, limits: &Limits) -> Result<Launch, Ineligibility> {
         let &MixedMmProblem { m, n, k, transposed, .. } = problem;
         limits.capability((8, 0), "8.0")?;
         if matches!(self.engine, Wgmma { .. }) && limits.capability.0 != 9 {
-            return Err(Ineligible::Capability { needed: "9.0 (wgmma)", found: limits.capability });
+            return Err(Ineligibility::Capability { needed: "9.0 (wgmma)", found: limits.capability });
         }
         if self.cluster() > 1 {
             limits.capability((9, 0), "9.0 (clusters)")?;
@@ -292,7 +292,7 @@ impl MixedMm {
         let (block_m, block_n) = (u64::from(self.block_m), u64::from(self.block_n()));
         let tiles = m.div_ceil(block_m) * n.div_ceil(block_n);
         let groups = k.div_ceil(u64::from(self.block_k(transposed)));
-        at_most("the number of tiles times steps", tiles * groups, MOST)?;
+        at_most("the number of tiles times steps", tiles.saturating_mul(groups), MOST)?;
         at_least("the steps of k for a cluster", groups, u64::from(self.cluster()))?;
         let wanted = match self.schedule {
             SplitK(splits) | ClusterK(splits) => tiles * u64::from(splits),

@@ -1,6 +1,6 @@
 //! The configurations of `mm.cu`.
 
-use super::{Half, Ineligible, Launch, Limits, MOST, at_least, at_most, blocks, multiple};
+use super::{Half, Ineligibility, Launch, Limits, MOST, at_least, at_most, blocks, multiple};
 
 /// A product of 16-bit matrices, m×k by k×n, summed in float32; the result is row-major.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -126,11 +126,11 @@ impl Mm {
     ///
     /// # Errors
     /// What makes the input unsuitable.
-    pub fn launch(&self, problem: &MmProblem, limits: &Limits) -> Result<Launch, Ineligible> {
+    pub fn launch(&self, problem: &MmProblem, limits: &Limits) -> Result<Launch, Ineligibility> {
         let &MmProblem { m, n, k, transposed, .. } = problem;
         limits.capability((8, 0), "8.0")?;
         if self.wgmma && limits.capability.0 != 9 {
-            return Err(Ineligible::Capability { needed: "9.0 (wgmma)", found: limits.capability });
+            return Err(Ineligibility::Capability { needed: "9.0 (wgmma)", found: limits.capability });
         }
         for (what, size) in [("m", m), ("n", n), ("k", k)] {
             at_least(what, size, 1)?;
@@ -155,7 +155,7 @@ impl Mm {
         }
         let (steps, splits) = (k.div_ceil(u64::from(self.block_k)), u64::from(self.split_k));
         at_least("k", k, if splits == 1 { 1 } else { u64::from(self.block_k) * splits })?;
-        at_most("the number of tiles times steps", tiles * steps, MOST)?;
+        at_most("the number of tiles times steps", tiles.saturating_mul(steps), MOST)?;
         let grid = tiles * splits;
         let stage = u64::from((self.block_m + self.block_n) * self.block_k * 2);
         Ok(Launch {

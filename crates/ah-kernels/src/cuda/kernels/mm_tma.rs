@@ -1,6 +1,6 @@
 //! The configurations of `mm_tma.cu`.
 
-use super::{Half, Ineligible, Launch, Limits, MOST, MmProblem, at_least, at_most, blocks, multiple};
+use super::{Half, Ineligibility, Launch, Limits, MOST, MmProblem, at_least, at_most, blocks, multiple};
 
 /// A configuration of the kernel that fetches by Hopper's tensor copy engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -103,10 +103,10 @@ impl MmTma {
     ///
     /// # Errors
     /// What makes the input unsuitable.
-    pub fn launch(&self, problem: &MmProblem, limits: &Limits) -> Result<Launch, Ineligible> {
+    pub fn launch(&self, problem: &MmProblem, limits: &Limits) -> Result<Launch, Ineligibility> {
         let &MmProblem { m, n, k, .. } = problem;
         if limits.capability.0 != 9 {
-            return Err(Ineligible::Capability { needed: "9.0 (wgmma)", found: limits.capability });
+            return Err(Ineligibility::Capability { needed: "9.0 (wgmma)", found: limits.capability });
         }
         for (what, size) in [("m", m), ("n", n), ("k", k)] {
             at_least(what, size, 1)?;
@@ -114,6 +114,7 @@ impl MmTma {
         }
         for stride in problem.strides {
             multiple("the operands' stride", stride, 8)?;
+            at_most("the operands' stride", stride, MOST)?;
         }
         let (block_m, block_n) = (u64::from(self.block_m), u64::from(self.block_n));
         // More than three quarters of the block would multiply what does not exist.
@@ -121,7 +122,7 @@ impl MmTma {
         at_least("n", n, block_n / 4)?;
 
         let tiles = m.div_ceil(block_m) * n.div_ceil(block_n);
-        let units = tiles * k.div_ceil(u64::from(BLOCK_K));
+        let units = tiles.saturating_mul(k.div_ceil(u64::from(BLOCK_K)));
         at_most("the number of tiles times steps", units, MOST)?;
         let multiprocessors = u64::from(limits.multiprocessors);
         if self.stream_k {

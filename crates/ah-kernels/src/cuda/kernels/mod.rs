@@ -74,7 +74,7 @@ pub struct Launch {
 
 /// Why a configuration cannot run an input.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Ineligible {
+pub enum Ineligibility {
     /// The device is too old, or another architecture.
     #[error("needs compute capability {needed}, the device has {}.{}", .found.0, .found.1)]
     Capability {
@@ -123,22 +123,22 @@ pub enum Ineligible {
     },
 }
 
-fn at_most(what: &'static str, found: u64, most: u64) -> Result<(), Ineligible> {
-    if found <= most { Ok(()) } else { Err(Ineligible::TooLarge { what, most, found }) }
+fn at_most(what: &'static str, found: u64, most: u64) -> Result<(), Ineligibility> {
+    if found <= most { Ok(()) } else { Err(Ineligibility::TooLarge { what, most, found }) }
 }
 
-fn at_least(what: &'static str, found: u64, least: u64) -> Result<(), Ineligible> {
-    if found >= least { Ok(()) } else { Err(Ineligible::TooSmall { what, least, found }) }
+fn at_least(what: &'static str, found: u64, least: u64) -> Result<(), Ineligibility> {
+    if found >= least { Ok(()) } else { Err(Ineligibility::TooSmall { what, least, found }) }
 }
 
-fn multiple(what: &'static str, found: u64, of: u64) -> Result<(), Ineligible> {
-    if found.is_multiple_of(of) { Ok(()) } else { Err(Ineligible::Multiple { what, of, found }) }
+fn multiple(what: &'static str, found: u64, of: u64) -> Result<(), Ineligibility> {
+    if found.is_multiple_of(of) { Ok(()) } else { Err(Ineligibility::Multiple { what, of, found }) }
 }
 
 /// A grid of so many blocks.
-fn blocks(found: u64) -> Result<u32, Ineligible> {
+fn blocks(found: u64) -> Result<u32, Ineligibility> {
     at_most("blocks", found, MOST)?;
-    u32::try_from(found).map_err(|_| Ineligible::TooLarge { what: "blocks", most: MOST, found })
+    u32::try_from(found).map_err(|_| Ineligibility::TooLarge { what: "blocks", most: MOST, found })
 }
 
 /// The kernels index with 32-bit integers.
@@ -147,19 +147,19 @@ const MOST: u64 = i32::MAX as u64;
 impl Limits {
     /// Checks that a block may have `needed` bytes of shared memory, of which the kernel itself
     /// declares up to 1 KiB.
-    fn shared_memory(&self, needed: u64) -> Result<u32, Ineligible> {
+    fn shared_memory(&self, needed: u64) -> Result<u32, Ineligibility> {
         let available = self.shared_memory.saturating_sub(1024);
         match u32::try_from(needed) {
             Ok(bytes) if bytes <= available => Ok(bytes),
-            _ => Err(Ineligible::SharedMemory { needed, available }),
+            _ => Err(Ineligibility::SharedMemory { needed, available }),
         }
     }
 
-    fn capability(&self, least: (u32, u32), needed: &'static str) -> Result<(), Ineligible> {
+    fn capability(&self, least: (u32, u32), needed: &'static str) -> Result<(), Ineligibility> {
         if self.capability >= least {
             Ok(())
         } else {
-            Err(Ineligible::Capability { needed, found: self.capability })
+            Err(Ineligibility::Capability { needed, found: self.capability })
         }
     }
 }
@@ -170,3 +170,28 @@ pub(crate) const H200: Limits =
 #[cfg(test)]
 pub(crate) const A100: Limits =
     Limits { capability: (8, 0), multiprocessors: 108, shared_memory: 163 * 1024 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_whose_products_wrap_are_refused() {
+        let [m, n, k] = [MOST; 3];
+        let mm = MmProblem { m, n, k, element: Half::Float16, transposed: [false; 2], strides: [8; 2] };
+        assert!(Mm::choices().iter().all(|choice| choice.launch(&mm, &H200).is_err()));
+        assert!(MmTma::choices().iter().all(|choice| choice.launch(&mm, &H200).is_err()));
+        let [n, k] = [MOST / 16 * 16; 2];
+        let mixed = MixedMmProblem {
+            m,
+            n,
+            k,
+            activations: Half::Float16,
+            signed: true,
+            transposed: false,
+            activation_stride: 8,
+            weight_stride: 16,
+        };
+        assert!(MixedMm::choices(false).iter().all(|choice| choice.launch(&mixed, &H200).is_err()));
+    }
+}

@@ -1,6 +1,6 @@
 //! The configurations of `softmax.cu`.
 
-use super::{Ineligible, Launch, Limits, MOST, at_least, at_most, blocks, multiple};
+use super::{Ineligibility, Launch, Limits, MOST, at_least, at_most, blocks, multiple};
 use Form::{Looped, Registers, Shared};
 
 /// The softmax of each row of a float32 matrix with contiguous rows.
@@ -144,7 +144,7 @@ impl Softmax {
     ///
     /// # Errors
     /// What makes the input unsuitable.
-    pub fn launch(&self, problem: &SoftmaxProblem, limits: &Limits) -> Result<Launch, Ineligible> {
+    pub fn launch(&self, problem: &SoftmaxProblem, limits: &Limits) -> Result<Launch, Ineligibility> {
         let &SoftmaxProblem { rows, columns, .. } = problem;
         limits.capability((8, 0), "8.0")?;
         for (what, size) in [("rows", rows), ("columns", columns)] {

@@ -1,0 +1,57 @@
+//! The errors of the kernels.
+
+use thiserror::Error;
+
+/// The reason why a kernel refused to run. It has computed nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum KernelError {
+    /// The slice ends before the last element of the matrix.
+    #[error(
+        "a {rows}×{cols} matrix with strides ({row_stride}, {col_stride}) needs {needed} elements, \
+         the slice has {found}"
+    )]
+    SliceTooShort {
+        /// Rows asked for.
+        rows: usize,
+        /// Columns asked for.
+        cols: usize,
+        /// Elements between two rows.
+        row_stride: usize,
+        /// Elements between two columns.
+        col_stride: usize,
+        /// Elements that the matrix spans; `usize::MAX` if the span overflows.
+        needed: usize,
+        /// Elements in the slice.
+        found: usize,
+    },
+    /// The rows of an output would overlap.
+    #[error("an output of {cols} columns needs a row stride of at least {cols}, found {row_stride}")]
+    OverlappingRows {
+        /// Columns asked for.
+        cols: usize,
+        /// Elements between two rows.
+        row_stride: usize,
+    },
+    /// The operands do not fit together.
+    #[error("shapes do not fit: expected {expected}, found {found}")]
+    ShapeMismatch {
+        /// What the operation needs.
+        expected: String,
+        /// What it was given.
+        found: String,
+    },
+    /// The memory for a copy of an operand is not there.
+    #[error("no memory for a copy of {elements} elements")]
+    OutOfMemory {
+        /// Elements of the copy; `usize::MAX` if their number overflows.
+        elements: usize,
+    },
+    /// The choice needs an instruction set that this processor lacks.
+    #[error("{choice} cannot run here: {reason}")]
+    Unavailable {
+        /// The choice's name.
+        choice: String,
+        /// What is missing.
+        reason: String,
+    },
+}

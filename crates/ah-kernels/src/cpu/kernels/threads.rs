@@ -1,0 +1,29 @@
+//! One thread, or all of them.
+
+/// The number of threads that a choice uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Threads {
+    /// The calling one.
+    One,
+    /// All of the current rayon pool.
+    All,
+}
+
+impl Threads {
+    /// Returns the number's part of a choice's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::One => "1",
+            Self::All => "all",
+        }
+    }
+
+    /// Returns the number here and now.
+    pub(super) fn count(self) -> usize {
+        match self {
+            Self::One => 1,
+            Self::All => rayon::current_num_threads(),
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The facts that all runners on a GPU share: the device, and how it is timed.
+
+use ah_measure::Subject;
+use ah_types::{Device, Optimization, TimingPolicy};
+
+use super::device::Gpu;
+
+/// Returns cold samples, as Triton's do_bench takes them. Kernels vary far less from run to run than on a
+/// processor: six samples, the least that have an interval, are mostly enough.
+pub(super) fn timing() -> TimingPolicy {
+    TimingPolicy {
+        warmup_runs: 1,
+        min_samples: 6,
+        max_samples: 18,
+        target_relative_error: 0.01,
+        budget_ms: 100.0,
+        min_sample_ms: 0.0,
+        cold: true,
+        early_stop_ratio: 2.0,
+        burst: 3,
+        repetitions: 3,
+    }
+}
+
+/// Returns the subject of a runner on this GPU.
+pub(super) fn subject(
+    optimization: Optimization,
+    gpu: &Gpu,
+    choices: Vec<String>,
+    timing: TimingPolicy,
+) -> Subject {
+    Subject { optimization, device: Device::Cuda(gpu.identity().clone()), choices, timing }
+}

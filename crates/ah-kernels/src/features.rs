@@ -1,0 +1,182 @@
+//! The features of matrix products: sizes, layouts, types and padding, written into contexts and read back.
+
+use ah_measure::sampling::{self, Rng};
+use ah_types::Context;
+
+/// The order of a dense matrix's elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Row by row.
+    RowMajor,
+    /// Column by column: the transposed view of a row-major matrix.
+    ColumnMajor,
+}
+
+impl Layout {
+    /// Draws one of the two with equal probability.
+    pub fn draw(rng: &mut Rng) -> Self {
+        Self::transposed(!sampling::flag(rng, 0.5))
+    }
+
+    /// Returns the layout of a matrix that is transposed in memory, or not.
+    pub fn transposed(transposed: bool) -> Self {
+        if transposed { Self::ColumnMajor } else { Self::RowMajor }
+    }
+
+    /// Returns the strides of a dense `rows × columns` matrix in elements.
+    pub fn strides<T: From<u8>>(self, rows: T, columns: T) -> (T, T) {
+        match self {
+            Self::RowMajor => (columns, T::from(1)),
+            Self::ColumnMajor => (T::from(1), rows),
+        }
+    }
+}
+
+/// Strides and element type of an operand.
+pub type OperandFeatures<'a> = ((u64, u64), &'a str);
+
+/// Describes the product of an m×k and a k×n matrix.
+pub fn product([m, k, n]: [u64; 3], (a, a_dtype): OperandFeatures, (b, b_dtype): OperandFeatures) -> Context {
+    Context::new()
+        .with("m", m)
+        .with("k", k)
+        .with("n", n)
+        .with("mat1_stride_0", a.0)
+        .with("mat1_stride_1", a.1)
+        .with("mat2_stride_0", b.0)
+        .with("mat2_stride_1", b.1)
+        .with("mat1_dtype", a_dtype)
+        .with("mat2_dtype", b_dtype)
+}
+
+/// Adds whether the operands of `product` are contiguous, as `mm` and `mixed_mm` have it.
+pub fn with_contiguity(context: Context) -> Context {
+    let contiguous = |mat: &str, columns: &str| {
+        context.number(&format!("{mat}_stride_0")) == context.number(columns)
+            && context.number(&format!("{mat}_stride_1")) == Some(1.0)
+    };
+    let (a, b) = (contiguous("mat1", "k"), contiguous("mat2", "n"));
+    context.with("mat1_iscontig", a).with("mat2_iscontig", b)
+}
+
+/// The padding of a product: PyTorch's `get_padded_length` for one alignment.
+#[derive(Clone, Copy, Debug)]
+pub struct Padding {
+    /// The multiple to which sizes are padded, in elements.
+    pub alignment: u64,
+    /// Whether a size of 1 stays as it is.
+    pub keeps_one: bool,
+}
+
+impl Padding {
+    /// Returns the number of elements that padding adds to a size.
+    pub fn length(self, size: u64) -> u64 {
+        if self.keeps_one && size == 1 { 0 } else { size.next_multiple_of(self.alignment) - size }
+    }
+
+    /// Adds the features of padding to the context of a product.
+    pub fn describe(self, context: Context, [m, k, n]: [u64; 3], prepadded: [bool; 2]) -> Context {
+        context
+            .with("m_padded_length", self.length(m))
+            .with("k_padded_length", self.length(k))
+            .with("n_padded_length", self.length(n))
+            .with("mat1_align_size", self.alignment)
+            .with("mat2_align_size", self.alignment)
+            .with("prepadded_mat1", prepadded[0])
+            .with("prepadded_mat2", prepadded[1])
+    }
+
+    /// Checks the padded lengths of a context.
+    ///
+    /// # Errors
+    /// The first length that is not this padding's.
+    pub fn check(self, context: &Context, sizes: [usize; 3]) -> Result<(), String> {
+        for (dimension, size) in ["m", "k", "n"].into_iter().zip(sizes) {
+            let name = format!("{dimension}_padded_length");
+            #[allow(clippy::cast_precision_loss)]
+            let expected = self.length(size as u64) as f64;
+            if context.number(&name) != Some(expected) {
+                return Err(format!(
+                    "{name} must be {expected}: {dimension} is padded to a multiple of {}",
+                    self.alignment
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads a whole number from 1 to `most`.
+///
+/// # Errors
+/// The expected and the found value.
+pub fn size(context: &Context, name: &str, most: u32) -> Result<usize, String> {
+    match context.number(name) {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Checked here.
+        Some(x) if (1.0..=f64::from(most)).contains(&x) && x.fract() == 0.0 => Ok(x as usize),
+        Some(x) => Err(format!("{name} must be a whole number from 1 to {most}, found {x}")),
+        None => Err(format!("{name} is missing")),
+    }
+}
+
+/// Reads the strides of a `rows × columns` matrix, and checks that the matrix is dense.
+///
+/// # Errors
+/// The expected and the found strides.
+pub fn strides(
+    context: &Context,
+    mat: &str,
+    (rows, columns): (usize, usize),
+    most: u32,
+) -> Result<(usize, usize), String> {
+    let stride = |d: usize| size(context, &format!("{mat}_stride_{d}"), most);
+    let found = (stride(0)?, stride(1)?);
+    let dense = [Layout::RowMajor, Layout::ColumnMajor].map(|layout| layout.strides(rows, columns));
+    if dense.contains(&found) {
+        return Ok(found);
+    }
+    Err(format!(
+        "{mat} is {rows}×{columns} in memory, so its strides must be {:?} or {:?}, found {found:?}",
+        dense[0], dense[1]
+    ))
+}
+
+/// Describes a matrix product in a few characters: m×k×n, the layouts (T: transposed), the types, and padding,
+/// as in `1023×511×769 NT float16`.
+pub fn label(context: &Context) -> String {
+    let number = |name: &str| context.number(name).unwrap_or_default();
+    let mut label = format!("{}×{}×{} ", number("m"), number("k"), number("n"));
+    for mat in ["mat1", "mat2"] {
+        let transposed =
+            number(&format!("{mat}_stride_0")) == 1.0 && number(&format!("{mat}_stride_1")) != 1.0;
+        label.push(if transposed { 'T' } else { 'N' });
+    }
+    let dtype = |name| context.category(name).unwrap_or_default().trim_start_matches("torch.");
+    let (first, second) = (dtype("mat1_dtype"), dtype("mat2_dtype"));
+    label.push_str(&format!(" {first}"));
+    if second != first {
+        label.push_str(&format!(" {second}"));
+    }
+    if context.category("using_tf32") == Some("True") {
+        label.push_str(" tf32");
+    }
+    for (name, mark) in [("prepadded_mat1", " A padded"), ("prepadded_mat2", " B padded")] {
+        if context.category(name) == Some("True") {
+            label.push_str(mark);
+        }
+    }
+    label
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn padding_on_gpus_is_pytorchs() {
+        let length = |size, alignment| Padding { alignment, keeps_one: true }.length(size);
+        assert_eq!(length(1, 8), 0);
+        assert_eq!([41523, 5535, 29088].map(|size| length(size, 8)), [5, 1, 0]);
+        assert_eq!(length(1023, 4), 1);
+    }
+}

@@ -67,7 +67,7 @@ impl Task {
     pub fn read(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<Self, TrainError> {
         let mut log = read_logs(params)?;
         let mut warnings = irregular(&log.irregularities);
-        let optimization = optimization(params, &log.metadata)?;
+        let optimization = optimization(params, &log.metadata, &log.schema, &mut warnings)?;
         check_names(&optimization, &log.schema)?;
         let policy = policy.unwrap_or(&optimization.training);
         let features = features(&optimization, policy, &log.schema, &mut warnings)?;
@@ -176,7 +176,12 @@ fn irregular(found: &Irregularities) -> Vec<String> {
 }
 
 /// The given or built-in optimization, with the given training policy.
-fn optimization(params: &ValidParams, metadata: &Metadata) -> Result<Optimization, TrainError> {
+fn optimization(
+    params: &ValidParams,
+    metadata: &Metadata,
+    schema: &Schema,
+    warnings: &mut Vec<String>,
+) -> Result<Optimization, TrainError> {
     let mut optimization = match &params.optimization {
         Some(path) => {
             let optimization = Optimization::read(path)?;
@@ -189,7 +194,13 @@ fn optimization(params: &ValidParams, metadata: &Metadata) -> Result<Optimizatio
             }
             optimization
         }
-        None => Optimization::built_in(&metadata.name)?,
+        None => Optimization::built_in(&metadata.name).or_else(|_| {
+            warnings.push(format!(
+                "{} is not built in: its features are used as they are, and its fallback is the best single choice unless --fallback names one",
+                metadata.name.escape_debug()
+            ));
+            Ok::<_, TrainError>(Optimization::from_log(metadata, schema))
+        })?,
     };
     if let Some(path) = &params.policy {
         let dimensions = std::mem::take(&mut optimization.training.dimensions);

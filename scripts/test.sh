@@ -7,7 +7,7 @@ log=target/test.log
 mkdir -p target
 : > $log
 failed=no
-cargo test --workspace --quiet 2>&1 | tee -a $log || failed=yes
+cargo test --workspace --quiet --no-fail-fast 2>&1 | tee -a $log || failed=yes
 if python3 -m pytest --version > /dev/null 2>&1; then
   python3 -m pytest -q -rs python 2>&1 | tee -a $log || failed=yes
 else

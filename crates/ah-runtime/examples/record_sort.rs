@@ -1,7 +1,7 @@
 //! A program that chooses between two sorts, and collects the timings to learn from while it runs.
 //!
 //! ```sh
-//! run="cargo run --release -p ah-runtime --example sort"
+//! run="cargo run --release -p ah-runtime --example record_sort"
 //! AUTOHEURISTIC_COLLECT=sort AUTOHEURISTIC_LOG_PATH=target/sort.txt $run    # measures every choice
 //! cargo run --release -p ah-train -- target/sort.txt --heuristic-name Sort --model target/sort/model.json
 //! AUTOHEURISTIC_PATH=target/sort $run                                       # asks the heuristic

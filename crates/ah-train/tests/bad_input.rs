@@ -142,13 +142,13 @@ fn mixed_metadata() {
 }
 
 #[test]
-fn unknown_optimization() {
-    let text = log(20).replace("pad_mm", "my_op");
-    Run::new().write("a.txt", text).refuses(
-        &["a.txt"],
-        exit::BAD_INPUT,
-        &["my_op", "mixed_mm", "--optimization"],
-    );
+fn an_optimization_that_is_not_built_in_is_learned_with_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.txt");
+    std::fs::write(&path, log(40).replace("pad_mm", "my_op")).unwrap();
+    let trained = ah_train::train(&ah_train::Params::new(vec![path], "T").check().unwrap()).unwrap();
+    assert_eq!(trained.model.optimization, "my_op");
+    assert!(trained.warnings.iter().any(|w| w.contains("my_op is not built in")), "{:?}", trained.warnings);
 }
 
 #[test]

@@ -114,7 +114,10 @@ fn contexts_outside_the_domain() {
             "8,8,8,9,1,8,1,torch.float32,torch.float32,True,True,False",
             "its strides must be (8, 1) or (1, 8), found (9, 1)",
         ),
-        ("0,8,8,8,1,8,1,torch.float32,torch.float32,True,True,False", "m must be a whole number from 1 to"),
+        (
+            "0,8,8,8,1,8,1,torch.float32,torch.float32,True,True,False",
+            "m must be a whole number from 1 to 1073741824, found 0",
+        ),
     ] {
         std::fs::write(folder.path("inputs.csv"), format!("{header}\n{row}\n")).unwrap();
         let (code, message) = error(

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use ah_types::log::LogError;
 use ah_types::{ModelError, OptimizationError};
 
-use crate::{exit, stderr};
+use crate::exit;
+use crate::output::{OutputError, stderr};
 
 /// An error that ends a command line.
 pub trait FatalError: Error {
@@ -39,6 +40,12 @@ impl FatalError for OptimizationError {
             Self::Io { .. } => exit::IO,
             _ => exit::BAD_INPUT,
         }
+    }
+}
+
+impl FatalError for OutputError {
+    fn exit_code(&self) -> u8 {
+        exit::IO
     }
 }
 

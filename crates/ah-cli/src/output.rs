@@ -3,8 +3,6 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use crate::{FatalError, exit};
-
 /// Standard output cannot be written.
 #[derive(Debug)]
 pub struct OutputError(io::Error);
@@ -16,12 +14,6 @@ impl std::fmt::Display for OutputError {
 }
 
 impl std::error::Error for OutputError {}
-
-impl FatalError for OutputError {
-    fn exit_code(&self) -> u8 {
-        exit::IO
-    }
-}
 
 /// Writes `text`, made [printable](printable()), to standard output. A closed pipe (`| head`) is no error.
 ///

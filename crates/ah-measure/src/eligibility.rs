@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use ah_types::expr::{self, BoolExpr};
 use ah_types::{ChoiceId, Context, Optimization};
 
+use crate::bench::{Bench, Burst};
 use crate::failure::Failure;
-use crate::measure::{Bench, Burst};
 use crate::runner::{Runner, Subject};
 
 /// Checks that the expressions of an optimization's choices can be read.

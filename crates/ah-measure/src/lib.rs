@@ -14,6 +14,7 @@
 //! A lost sample is never written as 0, and a wrong result is never timed.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod eligibility;
 mod failure;
 mod host;
@@ -23,9 +24,10 @@ mod race;
 mod runner;
 pub mod sampling;
 
+pub use bench::{Bench, Burst};
 pub use eligibility::check_eligibility;
 pub use failure::Failure;
 pub use host::this_cpu;
-pub use measure::{Bench, Burst, Measurement, measure, measure_choices};
+pub use measure::{Measurement, measure, measure_choices};
 pub use race::{Race, Standing};
 pub use runner::{BenchmarkRunner, Runner, Subject};

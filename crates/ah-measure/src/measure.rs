@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use ah_types::{ChoiceId, Context, Outcome, TimingPolicy};
 
+use crate::bench::{Bench, Burst};
 use crate::eligibility::EligibleChoices;
 use crate::failure::Failure;
 use crate::race::Race;
@@ -16,33 +17,6 @@ const MAX_RUNS: u32 = 10_000;
 /// A first run that takes this many budgets is the only sample: a second run of a kernel of 10 s tells
 /// nothing new. One budget would be too few, as a busy host interrupts a run for as long.
 const BUDGETS_OF_A_SINGLE_RUN: f64 = 4.0;
-
-/// The samples of one turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Burst {
-    /// Samples to take, one after the other.
-    pub samples: u32,
-    /// Runs in one sample; the sample is their mean.
-    pub runs: u32,
-    /// Whether the caches are emptied before each sample; that time does not count.
-    pub cold: bool,
-}
-
-/// The choices of one input, ready to be checked and timed.
-pub trait Bench {
-    /// Runs `choice` once and compares its result with a reference.
-    ///
-    /// # Errors
-    /// [`Failure::Skipped`] where the choice is not offered, [`Failure::Failed`] where it fails or
-    /// its result is wrong, with the error.
-    fn check(&mut self, choice: ChoiceId) -> Result<(), Failure>;
-
-    /// Times `choice`. Returns one number a sample, in milliseconds a run.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check).
-    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Vec<f64>, Failure>;
-}
 
 /// The result of measuring one input.
 #[derive(Clone, Debug)]

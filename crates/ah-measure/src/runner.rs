@@ -2,8 +2,8 @@
 
 use ah_types::{ChoiceId, Context, Device, Optimization, TimingPolicy};
 
+use crate::bench::{Bench, Burst};
 use crate::failure::Failure;
-use crate::measure::{Bench, Burst};
 use crate::sampling::Rng;
 
 /// The facts of a runner that never change: the decision, the device, the choices and the clock's rules.

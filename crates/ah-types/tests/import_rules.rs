@@ -14,7 +14,10 @@ fn root() -> PathBuf {
 }
 
 fn metadata() -> Metadata {
-    MetadataCommand::new().manifest_path(root().join("Cargo.toml")).exec().expect("cargo metadata")
+    // A build for this platform has fetched its crates; those of other platforms would need the network.
+    let options = ["--offline", "--filter-platform", "host-tuple"].map(str::to_owned);
+    let mut command = MetadataCommand::new();
+    command.manifest_path(root().join("Cargo.toml")).other_options(options).exec().expect("cargo metadata")
 }
 
 /// Direct dependencies that are linked (not those of tests and builds), by crate.

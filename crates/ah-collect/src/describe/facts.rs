@@ -6,7 +6,7 @@ use std::fmt;
 use ah_types::Optimization;
 use ah_types::log::Log;
 
-use super::{Podium, medians, share};
+use super::podium::{Podium, medians, share};
 
 /// The contents of a log in numbers.
 #[derive(Clone, Debug)]

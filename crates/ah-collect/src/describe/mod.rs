@@ -2,57 +2,15 @@
 
 mod facts;
 mod noise;
-
-use std::collections::BTreeMap;
-
-use ah_types::log::Log;
-use ah_types::median;
+mod podium;
 
 pub use facts::LogFacts;
 pub use noise::RepeatNoise;
 
-/// The median feedback of one input, by choice.
-type Medians = BTreeMap<u32, f64>;
-
-/// The medians of each input.
-fn medians(log: &Log) -> Vec<Medians> {
-    let mut samples: Vec<BTreeMap<u32, Vec<f64>>> = vec![BTreeMap::new(); log.inputs.len()];
-    for sample in &log.samples {
-        samples[sample.input as usize].entry(sample.choice.0).or_default().push(sample.feedback);
-    }
-    let of_input = |choices: BTreeMap<u32, Vec<f64>>| {
-        choices.into_iter().filter_map(|(choice, times)| Some((choice, median(&times)?))).collect()
-    };
-    samples.into_iter().map(of_input).collect()
-}
-
-/// The two fastest choices of an input.
-struct Podium {
-    winner: u32,
-    winner_ms: f64,
-    /// Infinite where no second choice has a time.
-    second_ms: f64,
-}
-
-impl Podium {
-    /// `None` where every choice failed.
-    fn of(medians: &Medians) -> Option<Self> {
-        let mut times: Vec<_> =
-            medians.iter().filter(|(_, ms)| ms.is_finite()).map(|(choice, ms)| (*ms, *choice)).collect();
-        times.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let (winner_ms, winner) = *times.first()?;
-        Some(Self { winner, winner_ms, second_ms: times.get(1).map_or(f64::INFINITY, |t| t.0) })
-    }
-}
-
-#[allow(clippy::cast_precision_loss)] // Counts are far below 2^53.
-fn share(part: usize, whole: usize) -> f64 {
-    part as f64 / whole.max(1) as f64
-}
-
 #[cfg(test)]
 mod tests {
     use ah_types::Optimization;
+    use ah_types::log::Log;
 
     use super::*;
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 use ah_types::log::Log;
 
-use super::{Podium, medians, share};
+use super::podium::{Podium, medians, share};
 
 /// A gap between winner and second above which the winner should be the same in every repeat.
 const CLEAR_GAP: f64 = 1.03;

@@ -1,6 +1,6 @@
 //! The configurations of `mixed_mm.cu`.
 
-use super::{Half, Ineligibility, Launch, Limits, MOST, at_least, at_most, blocks, multiple};
+use super::launch::{Half, Ineligibility, Launch, Limits, MOST, at_least, at_most, blocks, multiple};
 use Engine::{Direct, Mma, Wgmma};
 use Schedule::{ClusterK, SplitK, StreamK};
 
@@ -361,7 +361,7 @@ fn step(transposed: bool) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{A100, H200};
+    use super::super::launch::{A100, H200};
     use super::*;
     use std::collections::HashSet;
 

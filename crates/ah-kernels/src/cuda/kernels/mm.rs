@@ -1,6 +1,6 @@
 //! The configurations of `mm.cu`.
 
-use super::{Half, Ineligibility, Launch, Limits, MOST, at_least, at_most, blocks, multiple};
+use super::launch::{Half, Ineligibility, Launch, Limits, MOST, at_least, at_most, blocks, multiple};
 
 /// A product of 16-bit matrices, m×k by k×n, summed in float32; the result is row-major.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -175,7 +175,7 @@ fn alignment(stride: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{A100, H200};
+    use super::super::launch::{A100, H200};
     use super::*;
     use std::collections::HashSet;
 

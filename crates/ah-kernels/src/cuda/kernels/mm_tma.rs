@@ -1,6 +1,7 @@
 //! The configurations of `mm_tma.cu`.
 
-use super::{Half, Ineligibility, Launch, Limits, MOST, MmProblem, at_least, at_most, blocks, multiple};
+use super::launch::{Half, Ineligibility, Launch, Limits, MOST, at_least, at_most, blocks, multiple};
+use super::mm::MmProblem;
 
 /// A configuration of the kernel that fetches by Hopper's tensor copy engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -148,7 +149,7 @@ impl MmTma {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{A100, H200};
+    use super::super::launch::{A100, H200};
     use super::*;
 
     fn problem(transposed: [bool; 2]) -> MmProblem {

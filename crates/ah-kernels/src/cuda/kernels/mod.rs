@@ -14,165 +14,24 @@
 //! Every kernel has one entry, named like its file. All operands start at addresses that 16
 //! divides, as every allocator of the device gives them.
 
+mod launch;
 mod mixed_mm;
 mod mm;
 mod mm_tma;
 mod softmax;
 
+pub use launch::{Half, Ineligibility, Launch, Limits};
 pub use mixed_mm::{MixedMm, MixedMmProblem};
 pub use mm::{Mm, MmProblem};
 pub use mm_tma::{MmTma, TensorMap};
 pub use softmax::{Softmax, SoftmaxProblem};
 
-use thiserror::Error;
-
 /// What is put before every kernel's source.
 pub const COMMON: &str = include_str!("common.cuh");
 
-/// A 16-bit floating point type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Half {
-    /// IEEE binary16.
-    Float16,
-    /// The upper half of binary32.
-    BFloat16,
-}
-
-impl Half {
-    fn define(self) -> String {
-        format!("ELEMENT_BF16={}", u8::from(self == Self::BFloat16))
-    }
-}
-
-/// What a launch must know of a device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Compute capability.
-    pub capability: (u32, u32),
-    /// Multiprocessors.
-    pub multiprocessors: u32,
-    /// Bytes of shared memory that a block may opt into.
-    pub shared_memory: u32,
-}
-
-/// How to launch a kernel on an input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Launch {
-    /// Blocks, in one dimension.
-    pub grid: u32,
-    /// Threads of a block, in one dimension.
-    pub block: u32,
-    /// Bytes of dynamic shared memory; the kernel must opt in
-    /// (`CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`) even below 48 KiB, since its static
-    /// shared memory counts too.
-    pub shared_memory: u32,
-    /// Floats of workspace, with any contents.
-    pub partial: u64,
-    /// 32-bit words of workspace that must be zero before the first launch; a kernel leaves them so.
-    pub tickets: u64,
-}
-
-/// Why a configuration cannot run an input.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Ineligibility {
-    /// The device is too old, or another architecture.
-    #[error("needs compute capability {needed}, the device has {}.{}", .found.0, .found.1)]
-    Capability {
-        /// What is needed, in words.
-        needed: &'static str,
-        /// The device's.
-        found: (u32, u32),
-    },
-    /// A block would need more shared memory than there is.
-    #[error("needs {needed} bytes of shared memory a block, the device has {available}")]
-    SharedMemory {
-        /// Bytes needed.
-        needed: u64,
-        /// Bytes that a block may have.
-        available: u32,
-    },
-    /// A size or stride is not a multiple of what the kernel's vectors need.
-    #[error("{what} must be a multiple of {of}, found {found}")]
-    Multiple {
-        /// Which size or stride.
-        what: &'static str,
-        /// Of what.
-        of: u64,
-        /// What it is.
-        found: u64,
-    },
-    /// A size is larger than the kernel or this configuration takes.
-    #[error("{what} may be at most {most}, found {found}")]
-    TooLarge {
-        /// Which size.
-        what: &'static str,
-        /// The most it may be.
-        most: u64,
-        /// What it is.
-        found: u64,
-    },
-    /// The configuration would do most of its work on nothing.
-    #[error("{what} must be at least {least} to be worth it, found {found}")]
-    TooSmall {
-        /// Which size.
-        what: &'static str,
-        /// The least it must be.
-        least: u64,
-        /// What it is.
-        found: u64,
-    },
-}
-
-fn at_most(what: &'static str, found: u64, most: u64) -> Result<(), Ineligibility> {
-    if found <= most { Ok(()) } else { Err(Ineligibility::TooLarge { what, most, found }) }
-}
-
-fn at_least(what: &'static str, found: u64, least: u64) -> Result<(), Ineligibility> {
-    if found >= least { Ok(()) } else { Err(Ineligibility::TooSmall { what, least, found }) }
-}
-
-fn multiple(what: &'static str, found: u64, of: u64) -> Result<(), Ineligibility> {
-    if found.is_multiple_of(of) { Ok(()) } else { Err(Ineligibility::Multiple { what, of, found }) }
-}
-
-/// A grid of so many blocks.
-fn blocks(found: u64) -> Result<u32, Ineligibility> {
-    at_most("blocks", found, MOST)?;
-    u32::try_from(found).map_err(|_| Ineligibility::TooLarge { what: "blocks", most: MOST, found })
-}
-
-/// The kernels index with 32-bit integers.
-const MOST: u64 = i32::MAX as u64;
-
-impl Limits {
-    /// Checks that a block may have `needed` bytes of shared memory, of which the kernel itself
-    /// declares up to 1 KiB.
-    fn shared_memory(&self, needed: u64) -> Result<u32, Ineligibility> {
-        let available = self.shared_memory.saturating_sub(1024);
-        match u32::try_from(needed) {
-            Ok(bytes) if bytes <= available => Ok(bytes),
-            _ => Err(Ineligibility::SharedMemory { needed, available }),
-        }
-    }
-
-    fn capability(&self, least: (u32, u32), needed: &'static str) -> Result<(), Ineligibility> {
-        if self.capability >= least {
-            Ok(())
-        } else {
-            Err(Ineligibility::Capability { needed, found: self.capability })
-        }
-    }
-}
-
-#[cfg(test)]
-pub(crate) const H200: Limits =
-    Limits { capability: (9, 0), multiprocessors: 132, shared_memory: 227 * 1024 };
-#[cfg(test)]
-pub(crate) const A100: Limits =
-    Limits { capability: (8, 0), multiprocessors: 108, shared_memory: 163 * 1024 };
-
 #[cfg(test)]
 mod tests {
+    use super::launch::{H200, MOST};
     use super::*;
 
     #[test]

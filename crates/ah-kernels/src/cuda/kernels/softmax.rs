@@ -1,6 +1,6 @@
 //! The configurations of `softmax.cu`.
 
-use super::{Ineligibility, Launch, Limits, MOST, at_least, at_most, blocks, multiple};
+use super::launch::{Ineligibility, Launch, Limits, MOST, at_least, at_most, blocks, multiple};
 use Form::{Looped, Registers, Shared};
 
 /// The softmax of each row of a float32 matrix with contiguous rows.
@@ -208,7 +208,7 @@ impl Softmax {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{A100, H200};
+    use super::super::launch::{A100, H200};
     use super::*;
     use std::collections::HashSet;
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{Defaults, Misfit, Results, list, typed};
+use super::results::{Defaults, Misfit, Results, list, typed};
 use crate::import::params::Unit;
 
 const TIMES: &str = "times";

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{Defaults, Misfit, Results, list};
+use super::results::{Defaults, Misfit, Results, list};
 use crate::import::error::quoted;
 use crate::import::params::Unit;
 

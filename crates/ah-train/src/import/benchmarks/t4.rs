@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{Defaults, Misfit, Results, list};
+use super::results::{Defaults, Misfit, Results, list};
 use crate::import::params::Unit;
 
 const TIME: &str = "runtimes";

@@ -3,7 +3,9 @@
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
-use super::{Cell, Table, text};
+use super::cell::Cell;
+use super::files::text;
+use super::rows::Table;
 use crate::import::error::{Counted, Fault, ImportError, Place, io_error};
 
 /// A text file with a line of names.

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value as Json};
 
-use super::{Cell, Table, text};
+use super::cell::Cell;
+use super::files::text;
+use super::rows::Table;
 use crate::import::benchmarks::{self, Defaults, NamedRow, Results};
 use crate::import::error::{Counted, Fault, ImportError, Place, io_error, quoted};
 

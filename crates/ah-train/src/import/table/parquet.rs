@@ -8,7 +8,9 @@ use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::reader::RowIter;
 use ::parquet::record::{Field, Row};
 
-use super::{Cell, Table, file};
+use super::cell::Cell;
+use super::files::file;
+use super::rows::Table;
 use crate::import::error::{Counted, ImportError, quoted};
 
 /// A Parquet file.

@@ -1,0 +1,32 @@
+//! One input in hand: its choices can be checked and timed.
+
+use ah_types::ChoiceId;
+
+use crate::failure::Failure;
+
+/// The samples of one turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Burst {
+    /// Samples to take, one after the other.
+    pub samples: u32,
+    /// Runs in one sample; the sample is their mean.
+    pub runs: u32,
+    /// Whether the caches are emptied before each sample; that time does not count.
+    pub cold: bool,
+}
+
+/// The choices of one input, ready to be checked and timed.
+pub trait Bench {
+    /// Runs `choice` once and compares its result with a reference.
+    ///
+    /// # Errors
+    /// [`Failure::Skipped`] where the choice is not offered, [`Failure::Failed`] where it fails or
+    /// its result is wrong, with the error.
+    fn check(&mut self, choice: ChoiceId) -> Result<(), Failure>;
+
+    /// Times `choice`. Returns one number a sample, in milliseconds a run.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Vec<f64>, Failure>;
+}

@@ -1,0 +1,38 @@
+//! The trait [`Table`].
+
+use std::path::Path;
+
+use super::cell::Cell;
+use crate::import::benchmarks::Defaults;
+use crate::import::error::{Counted, ImportError, Place};
+
+/// A table, read row by row.
+pub trait Table {
+    /// The names of the columns.
+    fn columns(&self) -> &[String];
+
+    /// Goes to the next row; false at the end.
+    ///
+    /// # Errors
+    /// [`ImportError::Row`] for a row that can be skipped, any other error where reading ends.
+    fn advance(&mut self) -> Result<bool, ImportError>;
+
+    /// A cell of the current row.
+    fn cell(&self, column: usize) -> Cell<'_>;
+
+    /// The number of the current row, as `counted` counts.
+    fn number(&self) -> u64;
+
+    /// How rows are counted or named.
+    fn counted(&self) -> Counted;
+
+    /// What is known of the columns without flags.
+    fn defaults(&self) -> Defaults {
+        Defaults::default()
+    }
+}
+
+/// Where the current row of a table stands.
+pub fn place(table: &dyn Table, path: &Path) -> Place {
+    Place { path: path.to_owned(), number: table.number(), counted: table.counted() }
+}

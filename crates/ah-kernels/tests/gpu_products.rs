@@ -1,6 +1,6 @@
-//! The products of `mm`, `mixed_mm` and `pad_mm` on a GPU, element by element: operands and result are copied to
-//! the host and compared with a product in f64 that is computed there. Without Rust on the machine with the
-//! GPU, carry this test's binary there and run it with `--nocapture`.
+//! The products of `mm`, `mixed_mm` and `pad_mm` on a GPU, element by element: the test copies operands and
+//! result to the host and computes the product there in f64. If the machine with the GPU has no Rust, copy
+//! this test's binary there and run it with `--nocapture`.
 
 use ah_kernels::cuda::{self, HostProduct, Products};
 use ah_measure::{Failure, sampling};
@@ -78,8 +78,8 @@ fn compare(products: &mut Products, context: &Context, sizes: [usize; 3], dtype:
             Err(failure) => panic!("{choice} on {context}: {failure}"),
         };
         let expected = expected.get_or_insert_with(|| reference(&product, sizes));
-        // Six deviations of the roundings of a sum in float32. cuBLAS rounds partial sums to the type of the
-        // result where it splits k, and TF32 rounds each operand to 11 bits.
+        // Six deviations of the roundings of a sum in float32. If cuBLAS splits k, it rounds partial sums
+        // to the type of the result; TF32 rounds each operand to 11 bits.
         #[allow(clippy::cast_precision_loss)]
         let sum = 6.0 * 2_f64.powi(-24) * (sizes[1] as f64).sqrt();
         let operands = if tf32 { 6.0 * 2_f64.powi(-10) } else { 0.0 };

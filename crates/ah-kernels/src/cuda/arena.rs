@@ -1,4 +1,4 @@
-//! The operands' memory: one large allocation that each input cuts up anew, because cudaMalloc
+//! The memory of the operands: one large allocation that is divided anew for each input, because cudaMalloc
 //! and cudaFree take about as long as a kernel and wait for the device.
 
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use cudarc::driver::{CudaContext, result, sys};
 
 use super::error::CudaError;
 
-/// PyTorch's allocator aligns to as many bytes; what kernels are fast depends on alignment.
+/// PyTorch's allocator aligns to the same number of bytes; alignment decides which kernels are fast.
 const ALIGNMENT: usize = 512;
-/// The least that is allocated, so that the arena seldom grows.
+/// The least size of an allocation, so that the arena rarely grows.
 const LEAST: usize = 1 << 30;
 
-/// Some bytes of device memory.
+/// A range of device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Buffer {
     pub(super) address: sys::CUdeviceptr,
@@ -20,14 +20,14 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// From this byte on.
+    /// The buffer from this byte on.
     pub(crate) fn from(self, byte: usize) -> Self {
         assert!(byte <= self.bytes, "byte {byte} of {}", self.bytes);
         Self { address: self.address + byte as u64, bytes: self.bytes - byte }
     }
 }
 
-/// An allocation of its own, freed with it.
+/// A separate allocation, freed on drop.
 #[derive(Debug)]
 pub(crate) struct Allocation {
     context: Arc<CudaContext>,
@@ -51,12 +51,12 @@ impl Allocation {
 impl Drop for Allocation {
     fn drop(&mut self) {
         let _ = self.context.bind_to_thread();
-        // SAFETY: allocated by `new`, freed here alone. cuMemFree waits for kernels that use it.
+        // SAFETY: allocated by `new`, freed only here. cuMemFree waits for kernels that use it.
         let _ = unsafe { result::free_sync(self.buffer.address) };
     }
 }
 
-/// See the [module](self).
+/// The memory of one input's operands; the [module](self) has the reason for it.
 #[derive(Debug)]
 pub(crate) struct Arena {
     context: Arc<CudaContext>,
@@ -69,10 +69,10 @@ impl Arena {
         Self { context: Arc::clone(context), block: None, used: 0 }
     }
 
-    /// New buffers of these sizes; those handed out before are given up.
+    /// Returns new buffers of these sizes. The buffers of earlier calls become invalid.
     ///
     /// # Errors
-    /// Out of memory.
+    /// [`CudaError`] if memory runs out.
     pub(crate) fn cut<const N: usize>(&mut self, bytes: [usize; N]) -> Result<[Buffer; N], CudaError> {
         let total: usize = bytes.iter().map(|b| b.next_multiple_of(ALIGNMENT)).sum();
         if self.block.as_ref().is_none_or(|b| b.buffer.bytes < total) {

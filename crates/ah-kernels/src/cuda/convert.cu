@@ -1,4 +1,4 @@
-// 8-bit integers to 16-bit floats, as `tensor.to(dtype)` does: 16 elements a thread.
+// Converts 8-bit integers to 16-bit floats, as `tensor.to(dtype)` does: 16 elements a thread.
 //
 // Grid ⌈count / (16 · threads)⌉, any block. Addresses are multiples of 16.
 
@@ -6,7 +6,7 @@ extern "C" __global__ void convert(const u8* __restrict__ from, u16* __restrict_
     u64 first = (blockIdx.x * (u64)blockDim.x + threadIdx.x) * 16;
     auto one = [&](u32 byte) {
         float x = is_signed ? (float)(signed char)byte : (float)byte;
-        // Exact in both: bfloat16 has eight bits of mantissa too, the hidden one counted.
+        // Exact in both types: bfloat16 has eight bits of mantissa too, including the hidden one.
         u16 bits;
         if (bfloat16) bits = (u16)(__float_as_uint(x) >> 16);
         else asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));

@@ -21,7 +21,7 @@ pub(crate) struct Matrix {
     pub(crate) buffer: Buffer,
     pub(crate) rows: usize,
     pub(crate) columns: usize,
-    /// Between neighbours along each dimension, in elements; one of them is 1.
+    /// Elements between neighbours along each dimension; one of them is 1.
     pub(crate) strides: (usize, usize),
 }
 
@@ -30,8 +30,8 @@ impl Matrix {
         self.strides.0 == 1 && self.strides.1 != 1
     }
 
-    /// The larger stride; never below what a whole row or column takes, which the stride of a
-    /// dimension of size 1 may be.
+    /// Returns the larger stride, or the length of a row or column if that is larger: the stride of a
+    /// dimension of size 1 may be anything.
     pub(crate) fn leading(&self) -> usize {
         if self.is_column_major() { self.strides.1.max(self.rows) } else { self.strides.0.max(self.columns) }
     }
@@ -53,7 +53,7 @@ pub(crate) struct Cublas {
     _workspace: Allocation,
 }
 
-// SAFETY: a handle may be used from any thread, from one at a time; `&mut` or one owner sees to it.
+// SAFETY: any thread may use a handle, one at a time; `&mut` or a single owner ensures that.
 unsafe impl Send for Cublas {}
 
 fn blas(doing: &'static str) -> impl Fn(result::CublasError) -> CudaError {
@@ -79,7 +79,7 @@ impl Cublas {
         Ok(cublas)
     }
 
-    /// Starts a product. cuBLAS counts in columns, so it is given cᵀ = bᵀ · aᵀ.
+    /// Starts a product. cuBLAS counts in columns, so it computes cᵀ = bᵀ · aᵀ.
     pub(crate) fn product(&self, p: &Product) -> Result<(), CudaError> {
         let doing = "multiply with cuBLAS";
         let int = |x: usize| {
@@ -104,7 +104,7 @@ impl Cublas {
         } else {
             sys::cublasMath_t::CUBLAS_DEFAULT_MATH
         };
-        // SAFETY: the matrices are device memory of these sizes; the scalars live through the call.
+        // SAFETY: the matrices are device memory of these sizes; the scalars outlive the call.
         unsafe {
             sys::cublasSetMathMode(self.handle, mode).result().map_err(blas(doing))?;
             if p.element == Element::F32 {
@@ -156,7 +156,7 @@ impl Cublas {
 
 impl Drop for Cublas {
     fn drop(&mut self) {
-        // SAFETY: made by `new`, destroyed here alone.
+        // SAFETY: made by `new`, destroyed only here.
         let _ = unsafe { result::destroy_handle(self.handle) };
     }
 }

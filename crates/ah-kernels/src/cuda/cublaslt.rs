@@ -1,4 +1,4 @@
-//! cuBLASLt's algorithms, each named by the attributes that make it the same one everywhere.
+//! cuBLASLt's algorithms. Each is named by the attributes that identify it on every machine.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -13,16 +13,16 @@ use super::element::Element;
 use super::error::CudaError;
 use super::library::Library;
 
-/// What NVIDIA advises for Hopper.
+/// The workspace that NVIDIA recommends for Hopper.
 const WORKSPACE: usize = 32 << 20;
-/// Proposals asked of cuBLASLt's own heuristic for one product.
+/// Proposals that cuBLASLt's own heuristic is asked for, for one product.
 const PROPOSALS: usize = 6;
 
 type Attribute = sys::cublasLtMatmulAlgoConfigAttributes_t;
 
-/// The attributes of an algorithm, in the order of their names in [`NAMES`].
+/// The attributes of an algorithm, in the order of [`NAMES`].
 ///
-/// Tiles, stages and clusters are cuBLASLt's own numbers for them (`cublasLtMatmulTile_t`, …).
+/// The numbers of tiles, stages and clusters are cuBLASLt's (`cublasLtMatmulTile_t`, …).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Algorithm([u32; 9]);
 
@@ -40,7 +40,7 @@ const ATTRIBUTES: [Attribute; 9] = [
     Attribute::CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID,
 ];
 
-/// The last two are 16 bits wide, the others 32.
+/// The last two have 16 bits, all others 32.
 fn width(index: usize) -> usize {
     if index >= 7 { 2 } else { 4 }
 }
@@ -48,7 +48,8 @@ fn width(index: usize) -> usize {
 impl fmt::Display for Algorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("cublaslt")?;
-        // Split-K of −1 leaves it to the algorithm (stream-K), so all are shown with a sign.
+        // A split-K of −1 means that the algorithm decides (stream-K), so all are printed as signed
+        // numbers.
         #[allow(clippy::cast_possible_wrap)]
         NAMES.iter().zip(self.0).try_for_each(|(name, value)| write!(f, "_{name}={}", value as i32))
     }
@@ -64,10 +65,10 @@ pub(crate) struct CublasLt {
     workspace: Allocation,
 }
 
-// SAFETY: a handle may be used from any thread.
+// SAFETY: any thread may use a handle.
 unsafe impl Send for CublasLt {}
 
-/// A product and the algorithm that is to compute it.
+/// A product and the algorithm that computes it.
 pub(crate) struct Plan {
     product: Described,
     algorithm: sys::cublasLtMatmulAlgo_t,
@@ -81,14 +82,14 @@ impl CublasLt {
         Ok(Self { handle: result::create_handle().map_err(lt("open cuBLASLt"))?, workspace })
     }
 
-    /// `product` by `algorithm`; `None` where it does not support this product.
+    /// Plans `product` with `algorithm`; `None` if the algorithm does not support the product.
     pub(crate) fn plan(&self, product: &Product, algorithm: &Algorithm) -> Result<Option<Plan>, CudaError> {
         let described = Described::new(product)?;
         let kind = lt_type(product.element);
         let mut algo = sys::cublasLtMatmulAlgo_t { data: [0; 8] };
         let mut found = no_result();
-        // SAFETY: all that is pointed to lives through the calls; each attribute is given as many
-        // bytes as cuBLASLt's documentation says that it has.
+        // SAFETY: everything that is pointed to outlives the calls; each attribute has as many bytes as
+        // cuBLASLt's documentation gives.
         let supported = unsafe {
             sys::cublasLtMatmulAlgoInit(
                 self.handle,
@@ -103,7 +104,7 @@ impl CublasLt {
             )
             .result()
             .and_then(|()| {
-                // The first attribute is the algorithm itself, which was just chosen.
+                // The first attribute is the algorithm itself, which the call above set.
                 (1..ATTRIBUTES.len()).try_for_each(|i| {
                     let value = (&raw const algorithm.0[i]).cast::<c_void>();
                     sys::cublasLtMatmulAlgoConfigSetAttribute(&mut algo, ATTRIBUTES[i], value, width(i))
@@ -125,7 +126,7 @@ impl CublasLt {
         let (one, zero) = (1_f32, 0_f32);
         let d = &plan.product;
         let c = product.c.buffer.address as *mut c_void;
-        // SAFETY: the matrices are device memory of the sizes described; as in `cublas`, cᵀ = bᵀ · aᵀ.
+        // SAFETY: the matrices are device memory of the described sizes; as in `cublas`, cᵀ = bᵀ · aᵀ.
         unsafe {
             result::matmul(
                 self.handle,
@@ -149,13 +150,13 @@ impl CublasLt {
         .map_err(lt("multiply with cuBLASLt"))
     }
 
-    /// The algorithms that cuBLASLt's own heuristic proposes for a product, best first.
+    /// Returns the algorithms that cuBLASLt's own heuristic proposes for a product, best first.
     fn proposals(&self, product: &Product) -> Result<Vec<Algorithm>, CudaError> {
         let described = Described::new(product)?;
         let preference = Preference(result::create_matmul_pref().map_err(lt("ask cuBLASLt"))?);
         let mut results = [no_result(); PROPOSALS];
         let mut count = 0;
-        // SAFETY: all that is pointed to lives through the calls.
+        // SAFETY: everything that is pointed to outlives the calls.
         unsafe {
             let bytes = WORKSPACE as u64;
             result::set_matmul_pref_attribute(
@@ -186,9 +187,9 @@ impl CublasLt {
         Ok(found.filter(|r| r.state.result().is_ok()).filter_map(|r| attributes(&r.algo)).collect())
     }
 
-    /// The algorithms that are proposed most often over a fixed set of products, so the same on
-    /// every machine with this library and device: `count` for each of 16-bit floats, float32 and
-    /// TF32. An earlier proposal counts for more.
+    /// Returns the algorithms that are proposed most often for a fixed set of products, so that every
+    /// machine with this library and device offers the same: `count` for each of 16-bit floats, float32 and
+    /// TF32. Earlier proposals weigh more.
     pub(crate) fn survey(&self, counts: [usize; 3]) -> Result<Vec<Algorithm>, CudaError> {
         let mut all = Vec::new();
         let kinds = [
@@ -215,12 +216,12 @@ impl CublasLt {
 
 impl Drop for CublasLt {
     fn drop(&mut self) {
-        // SAFETY: made by `new`, destroyed here alone.
+        // SAFETY: made by `new`, destroyed only here.
         let _ = unsafe { result::destroy_handle(self.handle) };
     }
 }
 
-/// m, k, n and which operands are column-major.
+/// m, k, n, and for each operand whether it is column-major.
 type SurveyShape = ([usize; 3], [bool; 2]);
 
 fn shapes() -> impl Iterator<Item = SurveyShape> {
@@ -241,7 +242,7 @@ fn shapes() -> impl Iterator<Item = SurveyShape> {
     })
 }
 
-/// A product whose matrices are nowhere: enough to ask about.
+/// A product whose matrices have no memory, for asking the heuristic.
 fn product(([m, k, n], [a, b]): SurveyShape, element: Element, tf32: bool) -> Product {
     let matrix = |rows, columns, column_major| Matrix {
         buffer: super::arena::Buffer { address: 0, bytes: 0 },
@@ -257,7 +258,8 @@ fn attributes(algo: &sys::cublasLtMatmulAlgo_t) -> Option<Algorithm> {
     for (i, value) in values.iter_mut().enumerate() {
         let mut written = 0;
         let to = (&raw mut *value).cast::<c_void>();
-        // SAFETY: `value` has room for the bytes asked for (little-endian, so two of four will do).
+        // SAFETY: `value` has room for the requested bytes (little-endian, so two bytes are enough for 16
+        // bits).
         let got = unsafe {
             sys::cublasLtMatmulAlgoConfigGetAttribute(algo, ATTRIBUTES[i], to, width(i), &mut written)
         };
@@ -296,12 +298,12 @@ struct Preference(sys::cublasLtMatmulPreference_t);
 
 impl Drop for Preference {
     fn drop(&mut self) {
-        // SAFETY: made once, destroyed here alone.
+        // SAFETY: made once, destroyed only here.
         let _ = unsafe { result::destroy_matmul_pref(self.0) };
     }
 }
 
-/// A product in cuBLASLt's terms: cᵀ = bᵀ · aᵀ in columns, so `a` here describes our b.
+/// A product in cuBLASLt's terms: cᵀ = bᵀ · aᵀ in columns, so its `a` describes our b.
 struct Described {
     operation: sys::cublasLtMatmulDesc_t,
     a: sys::cublasLtMatrixLayout_t,
@@ -309,14 +311,14 @@ struct Described {
     c: sys::cublasLtMatrixLayout_t,
 }
 
-// SAFETY: descriptions on the heap, owned by one value.
+// SAFETY: the descriptions are on the heap and have a single owner.
 unsafe impl Send for Described {}
 
 impl Described {
     fn new(product: &Product) -> Result<Self, CudaError> {
         let doing = "describe a product to cuBLASLt";
         let layout = |m: &Matrix| {
-            // What lies row by row is the transposed matrix in columns.
+            // A row-major matrix is its transposed matrix in columns.
             let (rows, columns) = if m.is_column_major() { (m.rows, m.columns) } else { (m.columns, m.rows) };
             result::create_matrix_layout(
                 lt_type(product.element),
@@ -340,7 +342,7 @@ impl Described {
         {
             // CUBLAS_OP_N and CUBLAS_OP_T.
             let op = i32::from(matrix.is_column_major());
-            // SAFETY: the description was just made; the value has four bytes.
+            // SAFETY: the call above made the description; the value has four bytes.
             unsafe {
                 result::set_matmul_desc_attribute(described.operation, attribute, (&raw const op).cast(), 4)
             }
@@ -352,7 +354,7 @@ impl Described {
 
 impl Drop for Described {
     fn drop(&mut self) {
-        // SAFETY: each was made by `new` or is null, and is destroyed here alone.
+        // SAFETY: each was made by `new` or is null, and is destroyed only here.
         unsafe {
             for layout in [self.a, self.b, self.c] {
                 if !layout.is_null() {

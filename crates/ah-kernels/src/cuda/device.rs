@@ -24,15 +24,15 @@ use super::nvml::ThrottleWatch;
 use super::nvrtc::{Compiler, Source};
 use ah_measure::{Burst, Failure};
 
-/// The least that is written to empty the L2: what Triton's do_bench writes, and twice any L2 of
-/// today. It also takes longer (70 µs) than the host needs to launch what is timed next, so no
-/// launch latency is in a cold sample.
+/// The least number of bytes written to empty the L2: as much as Triton's do_bench writes, and twice any L2
+/// of today. Writing them takes 70 µs, longer than the host needs to launch the timed kernel, so a cold
+/// sample contains no launch latency.
 const FLUSH: usize = 256 << 20;
-/// Bursts that are taken again before times of a throttled card are given up.
+/// How often a burst is repeated while the card is throttled, before its times are given up.
 const MAX_THROTTLED: u32 = 20;
 const THROTTLED_PAUSE: Duration = Duration::from_millis(100);
 
-/// See the [module](self).
+/// One GPU, opened.
 pub(crate) struct Gpu {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
@@ -45,10 +45,10 @@ pub(crate) struct Gpu {
     watch: RefCell<ThrottleWatch>,
 }
 
-/// File, function and definitions.
+/// A kernel's file, function and definitions.
 type KernelKey = (Source, &'static str, Vec<String>);
 
-/// A kernel, loaded.
+/// A loaded kernel.
 #[derive(Clone, Debug)]
 pub(crate) struct Kernel {
     function: CudaFunction,
@@ -65,7 +65,7 @@ pub(crate) enum Arg {
     U64(u64),
 }
 
-/// How many blocks, how many threads, how much dynamic shared memory in bytes.
+/// The number of blocks and of threads a block, and the dynamic shared memory in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {
     pub(crate) blocks: (u32, u32),
@@ -74,7 +74,7 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// One-dimensional.
+    /// Returns a one-dimensional grid.
     pub(crate) fn of(blocks: usize, threads: u32) -> Self {
         Self {
             blocks: (u32::try_from(blocks).unwrap_or(u32::MAX), 1),
@@ -84,7 +84,7 @@ impl Grid {
     }
 }
 
-/// How many GPUs there are.
+/// Returns the number of GPUs.
 ///
 /// # Errors
 /// The driver is missing or does not work.
@@ -99,7 +99,7 @@ impl Gpu {
     /// Opens the GPU of this index.
     ///
     /// # Errors
-    /// A library is missing, the driver is too old, there is no such GPU.
+    /// A library is missing, the driver is too old, or there is no such GPU.
     pub(crate) fn open(index: u32) -> Result<Self, CudaError> {
         let count = count()?;
         if index >= count {
@@ -113,7 +113,7 @@ impl Gpu {
             library.require()?;
         }
         let context = CudaContext::new(index as usize).map_err(CudaError::driver("open the device"))?;
-        // SAFETY: everything here runs in the order of one stream.
+        // SAFETY: all work of this program runs in the order of one stream.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(CudaError::driver("make a stream"))?;
         let attribute = |a| {
@@ -181,17 +181,17 @@ impl Gpu {
         self.stream.cu_stream()
     }
 
-    /// Makes this the device of the calling thread. Every way in from outside begins with it.
+    /// Makes this the device of the calling thread. Every public entry calls it first.
     pub(crate) fn enter(&self) -> Result<(), CudaError> {
         self.context.bind_to_thread().map_err(CudaError::driver("use the device"))
     }
 
-    /// Memory for the operands of one input; that of the last input is given up.
+    /// Returns memory for the operands of one input; the memory of the last input becomes invalid.
     pub(crate) fn operands<const N: usize>(&self, bytes: [usize; N]) -> Result<[Buffer; N], CudaError> {
         self.arena.borrow_mut().cut(bytes)
     }
 
-    /// The kernel `function` of `source` under these definitions, compiled and loaded once.
+    /// Returns the kernel `function` of `source` under these definitions, compiled and loaded once.
     pub(crate) fn kernel(
         &self,
         source: Source,
@@ -211,8 +211,8 @@ impl Gpu {
         Ok(kernel)
     }
 
-    /// Compiles these kernels side by side, on all cores. What fails here fails again, with its
-    /// reason, where the kernel is asked for.
+    /// Compiles these kernels in parallel on all cores. A failure is ignored here: it repeats, with its
+    /// reason, when the kernel is requested.
     pub(crate) fn prepare(&self, kernels: Vec<(Source, Vec<String>)>) {
         let loaded = self.loaded.borrow();
         let known = |source, defines: &[String]| loaded.keys().any(|(s, _, d)| *s == source && d == defines);
@@ -222,7 +222,7 @@ impl Gpu {
         new.par_iter().for_each(|(source, defines)| _ = compiler.compile(*source, defines));
     }
 
-    /// What our own kernels must know of the device.
+    /// Returns the limits that our own kernels depend on.
     pub(crate) fn limits(&self) -> Limits {
         Limits {
             capability: self.identity.capability,
@@ -249,12 +249,12 @@ impl Gpu {
                 Arg::U64(x) => launch.arg(x),
             };
         }
-        // SAFETY: the runners give each kernel the arguments that its file names, and buffers of
-        // the sizes that it names; both stand side by side in one file.
+        // SAFETY: the runners pass each kernel the arguments and buffer sizes that its file lists; runner
+        // and kernel are neighbours for that reason.
         unsafe { launch.launch(config) }.map(|_| ()).map_err(CudaError::driver("start a kernel"))
     }
 
-    /// Sets all bytes.
+    /// Sets all bytes to `value`.
     pub(crate) fn fill(&self, buffer: Buffer, byte: u8) -> Result<(), CudaError> {
         // SAFETY: the buffer is memory of this device; the stream keeps the order.
         unsafe { result::memset_d8_async(buffer.address, byte, buffer.bytes, self.stream()) }
@@ -272,16 +272,17 @@ impl Gpu {
         Ok(host)
     }
 
-    /// Waits for all work; failures of kernels show here.
+    /// Waits for all work; failures of kernels appear here.
     pub(crate) fn wait(&self) -> Result<(), CudaError> {
         self.stream.synchronize().map_err(CudaError::driver("run"))
     }
 
-    /// Times `run`, which starts work: one mean in milliseconds a sample, by events on the stream.
+    /// Times `run`, which starts work. Returns one mean in milliseconds for each sample, by events on the
+    /// stream.
     ///
-    /// Before a cold sample the L2 is overwritten. Runs of a hot sample are captured into a graph
-    /// and replayed, so that launches do not count. Samples that were taken while the card
-    /// protected itself are taken again.
+    /// Before a cold sample the L2 is overwritten. The runs of a hot sample are captured into a graph and
+    /// replayed, so that launches do not count. Samples that were taken while the card throttled itself are
+    /// taken again.
     pub(crate) fn time(
         &self,
         burst: Burst,
@@ -335,7 +336,7 @@ impl Gpu {
             .begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED)
             .map_err(CudaError::driver("capture a graph"))?;
         let started = (0..runs).try_for_each(|_| run());
-        // The capture is ended also where a launch failed, else the stream stays unusable.
+        // The capture is also ended after a failed launch; else the stream would stay unusable.
         let graph = self
             .stream
             .end_capture(CUgraphInstantiate_flags(0))
@@ -359,7 +360,8 @@ impl Gpu {
 }
 
 impl Kernel {
-    /// More than 48 KiB of shared memory, a kernel's own included, must be asked for.
+    /// Raises the limit of dynamic shared memory, which a kernel must ask for above 48 KiB, its static
+    /// memory included.
     fn allow(&self, bytes: u32) -> Result<(), CudaError> {
         if bytes <= self.shared_memory.get() {
             return Ok(());
@@ -375,10 +377,10 @@ impl Kernel {
     }
 }
 
-/// The CUDA version that the driver supports.
+/// Returns the CUDA version that the driver supports.
 fn driver_supports() -> Result<(i32, i32), CudaError> {
     let mut version = 0;
-    // SAFETY: a place to write to.
+    // SAFETY: `version` is a valid place to write to.
     unsafe { sys::cuDriverGetVersion(&mut version) }.result().map_err(CudaError::driver("ask the driver"))?;
     Ok((version / 1000, version % 1000 / 10))
 }

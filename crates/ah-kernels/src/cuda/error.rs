@@ -1,4 +1,4 @@
-//! What goes wrong on a GPU, and what it costs: the choice, the input, or the device.
+//! Errors on a GPU, and whether they cost the choice, the input, or the device.
 
 use cudarc::cublas::sys::cublasStatus_t;
 use cudarc::driver::DriverError;
@@ -14,7 +14,7 @@ pub enum CudaError {
     /// A library is not installed.
     #[error("{library} is not found: {remedy}")]
     Missing {
-        /// Its file.
+        /// The library's file.
         library: &'static str,
         /// What to install.
         remedy: &'static str,
@@ -28,25 +28,25 @@ pub enum CudaError {
     /// The driver refused.
     #[error("{doing}: {} ({code:?})", describe(*code))]
     Driver {
-        /// What was tried.
+        /// The attempted action.
         doing: &'static str,
-        /// Its answer.
+        /// The driver's answer.
         code: CUresult,
     },
     /// cuBLAS refused.
     #[error("{doing}: {status:?}")]
     Blas {
-        /// What was tried.
+        /// The attempted action.
         doing: &'static str,
-        /// Its answer.
+        /// cuBLAS's answer.
         status: cublasStatus_t,
     },
     /// cuBLASLt refused.
     #[error("{doing}: {status:?}")]
     BlasLt {
-        /// What was tried.
+        /// The attempted action.
         doing: &'static str,
-        /// Its answer.
+        /// cuBLASLt's answer.
         status: cudarc::cublaslt::sys::cublasStatus_t,
     },
     /// A kernel does not compile.
@@ -74,7 +74,7 @@ impl CudaError {
             || matches!(self, Self::Blas { status: cublasStatus_t::CUBLAS_STATUS_ALLOC_FAILED, .. })
     }
 
-    /// After these the context answers every call with the same error.
+    /// After these errors, the context answers every call with the same error.
     fn sticky(&self) -> bool {
         use CUresult as C;
         let Self::Driver { code, .. } = self else { return false };
@@ -109,15 +109,15 @@ impl From<CudaError> for Failure {
 }
 
 impl From<Ineligibility> for Failure {
-    /// Skips the choice. The value that was found is left out, so that a choice that many inputs do not suit has
-    /// one reason, not one for each size.
+    /// Skips the choice. The reason leaves out the value found, so that a choice that does not suit many
+    /// inputs has one reason instead of one for each size.
     fn from(reason: Ineligibility) -> Self {
         let reason = reason.to_string();
         Self::skipped(reason.split(", found").next().unwrap_or_default())
     }
 }
 
-/// The driver's own words; they need the driver, so only codes that came from it are asked for.
+/// Returns the driver's description. It needs the driver, so it is asked only for codes that came from it.
 fn describe(code: CUresult) -> String {
     match DriverError(code).error_string() {
         Ok(text) => text.to_string_lossy().into_owned(),

@@ -1,5 +1,5 @@
-//! `mixed_mm` on a GPU: 16-bit activations times 8-bit weights, by converting the weights and
-//! calling cuBLAS, or by kernels of ours that convert on the way, with PyTorch's features.
+//! `mixed_mm` on a GPU: 16-bit activations times 8-bit weights, with PyTorch's features. The fallback
+//! converts the weights and calls cuBLAS; our kernels convert while they multiply.
 
 use std::collections::BTreeMap;
 
@@ -44,11 +44,11 @@ pub(super) struct Input {
     weights: Element,
     a: Matrix,
     b: Matrix,
-    /// The weights as activations are, where the fallback puts them.
+    /// The weights in the type of the activations; the fallback writes them.
     converted: Matrix,
     c: Matrix,
     expected: ProductReference,
-    /// By choice, once it passed the check; the fallback has none.
+    /// By choice, once it has passed the check; the fallback has none.
     kernels: Vec<Option<(Kernel, Launch)>>,
 }
 
@@ -118,7 +118,7 @@ impl BenchmarkRunner for MixedMmRunner {
         &self.subject
     }
 
-    /// PyTorch's ranges (m up to 128, k and n from 1024 up), and its strides: the weights are
+    /// Draws from PyTorch's ranges (m up to 128, k and n from 1024 up), with its strides: the weights are
     /// n×k in memory.
     fn draw(&self, rng: &mut Rng) -> Context {
         let element = *sampling::pick(rng, &[Element::F16, Element::Bf16]);
@@ -237,7 +237,7 @@ impl ProductRunner for MixedMmRunner {
     }
 }
 
-/// 0 to 11: four for any m, then the powers of two from 1 to 128.
+/// Returns 0 to 11: 0 to 3 stand for any m, the others for the powers of two from 1 to 128.
 fn rng_octave(rng: &mut Rng) -> u32 {
     *sampling::pick(rng, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
 }

@@ -1,5 +1,5 @@
-//! `mm` on a GPU: cuBLAS as `torch.mm` calls it, cuBLASLt's algorithms one by one, and tensor-core
-//! kernels of our own, with PyTorch's features.
+//! `mm` on a GPU: cuBLAS as `torch.mm` calls it, single algorithms of cuBLASLt, and tensor-core kernels of
+//! our own, with PyTorch's features.
 
 use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use rand::Rng as _;
@@ -25,7 +25,7 @@ use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
 const SOURCE: Source = Source { file: "mm.cu", text: Mm::SOURCE };
 const TMA_SOURCE: Source = Source { file: "mm_tma.cu", text: MmTma::SOURCE };
 
-/// cuBLASLt's algorithms that are offered: for 16-bit floats, float32, TF32.
+/// The number of cuBLASLt's algorithms to offer: for 16-bit floats, float32, TF32.
 const ALGORITHMS: [usize; 3] = [20, 6, 8];
 /// Most multiply-adds of a drawn product: 0.5 ms at 300 TFLOP/s.
 const MAX_WORK: u64 = 1 << 36;
@@ -41,16 +41,16 @@ pub(super) struct MmRunner {
     cublaslt: CublasLt,
     operands: Operands,
     workspace: Workspace,
-    /// Two maps for each choice that fetches by Hopper's copy engine.
+    /// Two maps for each choice that fetches with Hopper's copy engine.
     maps: Allocation,
 }
 
-/// The way in which a choice computes one input.
+/// How a choice computes one input.
 enum Method {
     Cublas,
     CublasLt(Plan),
     Ours(Kernel, Launch),
-    /// Ours, with the maps of the operands for Hopper's copy engine.
+    /// One of our kernels, with the maps of the operands for Hopper's copy engine.
     OursTma(Kernel, Launch, Buffer),
 }
 
@@ -58,7 +58,7 @@ enum Method {
 pub(super) struct Input {
     product: Product,
     expected: ProductReference,
-    /// By choice, once it passed the check.
+    /// By choice, once it has passed the check.
     methods: Vec<Option<Method>>,
 }
 
@@ -152,7 +152,7 @@ impl MmRunner {
     }
 }
 
-/// The product as our kernels see it; `None` for what is not 16-bit.
+/// Describes the product to our kernels; `None` if it is not 16-bit.
 fn problem(product: &Product) -> Option<MmProblem> {
     let Product { a, b, .. } = product;
     Some(MmProblem {
@@ -172,8 +172,8 @@ impl BenchmarkRunner for MmRunner {
         &self.subject
     }
 
-    /// PyTorch's ranges: few rows up to many, inner and outer sizes as models have them, mostly
-    /// aligned; half of the inputs in the layout of a linear layer.
+    /// Draws from PyTorch's ranges: few to many rows, inner and outer sizes as in models, mostly aligned.
+    /// Half of the inputs have the layout of a linear layer.
     fn draw(&self, rng: &mut Rng) -> Context {
         let element = *sampling::pick(
             rng,
@@ -207,7 +207,7 @@ impl BenchmarkRunner for MmRunner {
         };
         let layouts = [(false, true), (false, true), (false, false), (true, false)];
         let (a_transposed, b_transposed) = *sampling::pick(rng, &layouts);
-        // An alignment of 8 elements would be lost where m is a leading dimension and odd.
+        // An odd m as leading dimension would break the alignment to 8 elements.
         let m = if a_transposed && !odd { aligned(m) } else { m };
         let a = Layout::transposed(a_transposed).strides(m, k);
         let b = Layout::transposed(b_transposed).strides(k, n);
@@ -289,7 +289,7 @@ impl ProductRunner for MmRunner {
     }
 }
 
-/// To a multiple of 8, or of a power of two that is small beside the size.
+/// Rounds to a multiple of 8, or of a power of two that is small beside the size.
 fn aligned(size: u64) -> u64 {
     let unit = if size >= 2048 { 64 } else { 8 };
     size.next_multiple_of(unit)

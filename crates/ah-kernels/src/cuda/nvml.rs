@@ -1,15 +1,15 @@
-//! Watches clocks through NVML where it is installed: times taken while the card protects itself
-//! are taken again.
+//! Watches clocks through NVML if it is installed: times taken while the card throttles itself are taken
+//! again.
 
 use std::time::{Duration, Instant};
 
 use nvml_wrapper::Nvml;
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
 
-/// A look takes some tens of microseconds, and a slowdown lasts far longer than this.
+/// A query takes some tens of microseconds, and a slowdown lasts far longer than this.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// See the [module](self).
+/// Watches one card, through NVML if it is installed.
 pub(crate) struct ThrottleWatch {
     nvml: Option<Nvml>,
     bus_id: String,
@@ -17,7 +17,7 @@ pub(crate) struct ThrottleWatch {
 }
 
 impl ThrottleWatch {
-    /// The card at this PCI address (`0000:1b:00.0`). Without NVML nothing is watched.
+    /// Watches the card at this PCI address (`0000:1b:00.0`). Without NVML nothing is watched.
     pub(crate) fn new(bus_id: String) -> Self {
         Self { nvml: Nvml::init().ok(), bus_id, looked: Instant::now() }
     }
@@ -27,10 +27,10 @@ impl ThrottleWatch {
         self.nvml.as_ref()?.sys_driver_version().ok()
     }
 
-    /// Why the card runs slower than it could, if it does.
+    /// Returns the reason why the card runs slower than it could, if there is one.
     ///
-    /// The power limit is not among the reasons: large products run into it all the time, in
-    /// whoever's hands, so those are their times.
+    /// The power limit is not among the reasons: large products reach it on every machine, so the times
+    /// under the limit are the real ones.
     pub(crate) fn throttled(&mut self) -> Option<&'static str> {
         if self.looked.elapsed() < INTERVAL {
             return None;

@@ -1,4 +1,4 @@
-//! Compiles CUDA C++ for the device at hand and keeps what comes out on disk, by source, options,
+//! Compiles CUDA C++ for the device at hand, and keeps the machine code on disk by source, options,
 //! architecture and compiler version.
 
 use std::ffi::CString;
@@ -10,18 +10,18 @@ use super::error::CudaError;
 use super::kernels;
 use super::library::Library;
 
-/// A kernel's file.
+/// The source of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Source {
-    /// Its name, for messages.
+    /// The file's name, for messages.
     pub(crate) file: &'static str,
     pub(crate) text: &'static str,
 }
 
-/// Put before every source.
+/// The text in front of every source.
 const COMMON: Source = Source { file: "common.cuh", text: kernels::COMMON };
 
-/// See the [module](self).
+/// The compiler for one device; the [module](self) describes its cache.
 #[derive(Debug)]
 pub(crate) struct Compiler {
     architecture: String,
@@ -30,11 +30,11 @@ pub(crate) struct Compiler {
 }
 
 impl Compiler {
-    /// For a device of this compute capability.
+    /// Makes the compiler for a device of this compute capability.
     pub(crate) fn new(capability: (u32, u32)) -> Result<Self, CudaError> {
         Library::Nvrtc.require()?;
         let mut version = (0, 0);
-        // SAFETY: two places to write to; the library is there.
+        // SAFETY: two valid places to write to; the library is loaded.
         unsafe { sys::nvrtcVersion(&mut version.0, &mut version.1) }
             .result()
             .map_err(|e| CudaError::Nvrtc(format!("cannot tell its version: {e}")))?;
@@ -45,7 +45,7 @@ impl Compiler {
         self.version
     }
 
-    /// Machine code of `source` under these definitions (`NAME=VALUE`).
+    /// Returns the machine code of `source` under these definitions (`NAME=VALUE`).
     ///
     /// # Errors
     /// [`CudaError::Compile`] with the compiler's messages.
@@ -73,7 +73,7 @@ impl Compiler {
         }
         let code = self.build(source.file, &text, &options)?;
         if let Some(path) = path {
-            // A cache that cannot be written costs time and nothing else.
+            // A cache that cannot be written costs only time.
             let _ = ah_types::artefact::write_atomic(&path, &code);
         }
         Ok(code)
@@ -83,7 +83,7 @@ impl Compiler {
         let nvrtc = |e: result::NvrtcError| CudaError::Nvrtc(format!("{file}: {e}"));
         let text = CString::new(text).map_err(|e| CudaError::Nvrtc(e.to_string()))?;
         let program = Program(result::create_program(&text, None).map_err(nvrtc)?);
-        // SAFETY: the program lives until the end of this function; options outlive the call.
+        // SAFETY: the program lives until the end of this function; the options outlive the call.
         if let Err(e) = unsafe { result::compile_program(program.0, options) } {
             return Err(CudaError::Compile {
                 file,
@@ -92,7 +92,7 @@ impl Compiler {
             });
         }
         let mut size = 0;
-        // SAFETY: as above; `code` has the size that the library asked for.
+        // SAFETY: as above; `code` has the size that the library returned.
         unsafe {
             sys::nvrtcGetCUBINSize(program.0, &mut size).result().map_err(nvrtc)?;
             let mut code = vec![0_u8; size];
@@ -127,7 +127,7 @@ fn architecture((major, minor): (u32, u32)) -> String {
     format!("sm_{major}{minor}{own}")
 }
 
-/// `AH_CACHE_DIR`, else the user's cache folder.
+/// Returns the cache's folder: `AH_CACHE_DIR`, else the user's cache folder.
 fn folder() -> Option<PathBuf> {
     let path = |name: &str| std::env::var_os(name).filter(|p| !p.is_empty()).map(PathBuf::from);
     path("AH_CACHE_DIR")

@@ -1,4 +1,4 @@
-// Random operands, and the reference that results are checked against.
+// Random operands, and the reference for results.
 //
 // Types by number: 0 float16, 1 bfloat16, 2 float32, 3 int8, 4 uint8.
 
@@ -28,7 +28,7 @@ DEVICE void store(void* to, u64 i, int type, float x) {
     }
 }
 
-// The finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
+// The finalizer of SplitMix64 (Steele, Lea and Flood, 2014).
 DEVICE u64 mix(u64 x) {
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
     x = (x ^ x >> 27) * 0x94d049bb133111ebull;
@@ -37,8 +37,8 @@ DEVICE u64 mix(u64 x) {
 
 DEVICE u64 draw(u64 seed, u64 i) { return mix(seed + (i + 1) * 0x9e3779b97f4a7c15ull); }
 
-// Floats from a normal distribution around 0 (Box and Muller), integers from all their values.
-// Any grid, any block.
+// Floats are normally distributed around 0 (Box and Muller); integers take all their values. Any grid, any
+// block.
 KERNEL random(void* to, u64 count, int type, float deviation, u64 seed) {
     u64 thread = blockIdx.x * (u64)blockDim.x + threadIdx.x, threads = (u64)gridDim.x * blockDim.x;
     if (type >= 3) {
@@ -55,8 +55,8 @@ KERNEL random(void* to, u64 count, int type, float deviation, u64 seed) {
     }
 }
 
-// Which element of the result sample s looks at: every one where there are enough samples, else
-// some of the last row, some of the last column, and the others anywhere.
+// The element of the result that sample s compares. With enough samples, every element; else some of the
+// last row, some of the last column, and the rest anywhere.
 DEVICE void position(int s, int samples, int rows, int columns, u64 seed, int& row, int& column) {
     if ((long long)rows * columns <= samples) {
         row = s / columns, column = s % columns;
@@ -67,7 +67,7 @@ DEVICE void position(int s, int samples, int rows, int columns, u64 seed, int& r
     column = s >= samples / 8 && s < samples / 4 ? columns - 1 : (int)((u32)(bits >> 32) % columns);
 }
 
-// Sampled elements of a · b, summed in float64. One warp a sample, 128 threads a block.
+// Computes sampled elements of a · b in float64. One warp a sample, 128 threads a block.
 KERNEL expected(const void* a, int a_type, long long a_row, long long a_column, const void* b, int b_type, long long b_row,
                 long long b_column, int m, int k, int n, int samples, u64 seed, double* out) {
     int s = blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -82,8 +82,8 @@ KERNEL expected(const void* a, int a_type, long long a_row, long long a_column, 
     if (lane == 0) out[s] = sum;
 }
 
-// Found errors: [0] elements that are not finite (the buffer was filled with NaN before, so what
-// was not written counts), [1] the largest absolute error of a sample, as the bits of a float.
+// Errors found: [0] counts elements that are not finite; the buffer was filled with NaN, so elements that
+// were not written count. [1] is the largest absolute error of a sample, as the bits of a float.
 
 // Any grid, any block.
 KERNEL not_finite(const void* c, int type, int m, int n, long long ldc, u32* found) {
@@ -112,7 +112,8 @@ KERNEL compare(const void* c, int type, int m, int n, long long ldc, int samples
     report(found, fabs((double)load(c, row * ldc + column, type) - expected[s]));
 }
 
-// The relative error of y = softmax(x) on sampled rows, by float64. One block of 512 a row.
+// The relative error of y = softmax(x) on sampled rows, computed in float64. One block of 512 threads a
+// row.
 KERNEL softmax_error(const float* x, const float* y, int rows, int columns, int samples, u64 seed, u32* found) {
     __shared__ double shared[512];
     int row = rows <= samples ? blockIdx.x : blockIdx.x == 0 ? rows - 1 : (int)(draw(seed, blockIdx.x) % rows);

@@ -1,4 +1,4 @@
-//! Random operands made on the device, and results checked there.
+//! Random operands made on the device, and the checks of results there.
 
 use super::arena::{Allocation, Buffer};
 use super::cublas::Matrix;
@@ -9,9 +9,9 @@ use super::nvrtc::Source;
 use ah_measure::Failure;
 
 const SOURCE: Source = Source { file: "operands.cu", text: include_str!("operands.cu") };
-/// Elements of a product that are compared, all where it has no more. A tile of a 128th of the
-/// product that is wrong throughout goes unseen with a probability of (1 − 1/128)²⁰⁴⁸ = 1e-7; what
-/// is not written or not finite is always seen.
+/// Elements of a product that are compared; smaller products are compared whole. If a tile of a 128th of
+/// the product is wrong throughout, all samples miss it with a probability of (1 − 1/128)²⁰⁴⁸ = 1e-7.
+/// Elements that are not written or not finite are always found.
 const SAMPLES: usize = 2048;
 /// Rows of a softmax that are compared.
 const ROWS: usize = 64;
@@ -23,17 +23,17 @@ pub(crate) struct Operands {
     not_finite: Kernel,
     compare: Kernel,
     softmax_error: Kernel,
-    /// What the samples should be.
+    /// The expected samples.
     samples: Allocation,
     found: Allocation,
     blocks: usize,
 }
 
-/// The reference of a product: some of its elements, and the error allowed.
+/// The reference of a product: some of its elements, and the largest error.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProductReference {
     seed: u64,
-    /// The largest error allowed.
+    /// The largest error that passes.
     tolerance: f64,
     scale: f64,
 }
@@ -53,7 +53,7 @@ impl Operands {
         })
     }
 
-    /// Fills with random numbers: floats around 0 with this deviation, integers from all their
+    /// Fills a buffer with random numbers: floats around 0 with this deviation, or integers from all their
     /// values.
     pub(crate) fn randomize(
         &self,
@@ -73,8 +73,8 @@ impl Operands {
         gpu.launch(&self.random, Grid::of(self.blocks, 256), &args)
     }
 
-    /// Computes sampled elements of a · b in float64. `rounding` is the relative error of the type
-    /// that operands or result are rounded to.
+    /// Computes sampled elements of a · b in float64. `rounding` is the relative error of the type that
+    /// operands or result are rounded to.
     pub(crate) fn expect(
         &self,
         gpu: &Gpu,
@@ -100,19 +100,19 @@ impl Operands {
             Arg::Buffer(self.samples.buffer()),
         ];
         gpu.launch(&self.expected, Grid::of(SAMPLES / 4, 128), &args)?;
-        // Elements of the product have a standard deviation of √k times those of the operands. The largest of many
-        // lies at five of them; cuBLAS may round partial sums too (split-K). The largest error seen on
-        // 12,000 right products was 10 roundings of one deviation; 16 are allowed.
+        // The elements of the product have a standard deviation of √k times the operands' deviation. The
+        // largest of many is about five times as large; cuBLAS may round partial sums too (split-K). The
+        // largest error of 12,000 correct products was 10 roundings of one deviation; 16 are allowed.
         #[allow(clippy::cast_precision_loss)]
         let scale =
             (a.columns as f64).sqrt() * f64::from(deviation(a_element, b_element)) * magnitude(b_element);
-        // Sums in float32 add up to about √k roundings of their own.
+        // Sums in float32 add up to about √k roundings more.
         #[allow(clippy::cast_precision_loss)]
         let sums = Element::F32.epsilon() * (a.columns as f64).sqrt().max(8.0);
         Ok(ProductReference { seed, tolerance: 16.0 * (rounding + sums), scale })
     }
 
-    /// Fills a result with NaN before it is computed, so that what is not written shows.
+    /// Fills a result with NaN before it is computed, so that unwritten elements are found.
     pub(crate) fn poison(&self, gpu: &Gpu, c: &Matrix, element: Element) -> Result<(), CudaError> {
         gpu.fill(
             Buffer { bytes: ((c.rows - 1) * c.strides.0 + c.columns) * element.bytes(), ..c.buffer },
@@ -120,7 +120,7 @@ impl Operands {
         )
     }
 
-    /// Compares a row-major product.
+    /// Compares a row-major product with its reference.
     pub(crate) fn check(
         &self,
         gpu: &Gpu,
@@ -164,8 +164,8 @@ impl Operands {
             Arg::Buffer(self.found.buffer()),
         ];
         gpu.launch(&self.softmax_error, Grid::of(rows.min(ROWS), 512), &args)?;
-        // Two units in the last place of ex2.approx, the rounding of its argument (up to 2⁴ here),
-        // and a sum in float32.
+        // Two units in the last place of ex2.approx, the rounding of its argument (up to 2⁴ here), and a
+        // sum in float32.
         self.judge(gpu, 1.0, 1e-5)
     }
 
@@ -200,13 +200,13 @@ impl Operands {
     }
 }
 
-/// The standard deviation of random floats that are multiplied with `other`: 1, but small beside
-/// integers, whose products of k = 32768 would overflow float16.
+/// Returns the standard deviation of random floats that are multiplied with `other`. It is 1, but smaller
+/// beside integers: with k = 32768 their products would overflow float16.
 pub(crate) fn deviation(element: Element, other: Element) -> f32 {
     if element != other && matches!(other, Element::I8 | Element::U8) { 1.0 / 64.0 } else { 1.0 }
 }
 
-/// The root of the mean square of random numbers with a deviation of 1.
+/// Returns the root mean square of random numbers with a deviation of 1.
 fn magnitude(element: Element) -> f64 {
     match element {
         Element::I8 => 74.0,
@@ -215,7 +215,7 @@ fn magnitude(element: Element) -> f64 {
     }
 }
 
-/// A size as a kernel's `int`; sizes are bounded where contexts are accepted.
+/// Converts a size to a kernel's `int`; contexts are checked, so it fits.
 pub(crate) fn int(x: usize) -> Arg {
     Arg::I32(i32::try_from(x).unwrap_or(i32::MAX))
 }

@@ -23,8 +23,8 @@ const SOURCE: Source = Source { file: "padding.cu", text: include_str!("padding.
 /// Least and greatest size of a drawn dimension: PyTorch measures up to 65536, and decides on Hopper only from
 /// 768 up.
 const SIZES: (u64, u64) = (768, 65536);
-/// Most multiply-adds of a drawn product in 16-bit types and in float32. At 150 and 50 TFLOP/s a run takes 4 and
-/// 5 ms, so an input takes some tens of milliseconds.
+/// Most multiply-adds of a drawn product in 16-bit types and in float32. At 150 and 50 TFLOP/s a run takes
+/// 4 and 5 ms, so an input takes some tens of milliseconds.
 const MAX_WORK: [u64; 2] = [1 << 38, 1 << 37];
 /// The share of inputs that may be eight times as large.
 const LARGE: f64 = 0.04;
@@ -48,9 +48,9 @@ struct PaddingKernels {
 #[derive(Clone, Copy, Debug)]
 struct Side {
     matrix: Matrix,
-    /// Row-major; the matrix itself if it needs no padding.
+    /// The padded matrix, row-major; the matrix itself if it needs no padding.
     padded: Matrix,
-    /// The producer of the matrix has padded it: `pad` only writes the zeros again.
+    /// Whether the producer of the matrix has padded it. If so, `pad` only writes the zeros again.
     prepadded: bool,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct Input {
     tf32: bool,
     a: Side,
     b: Side,
-    /// The results of `orig` and of `pad`. The latter is cut to size as a view.
+    /// The results of `orig` and of `pad`. The second is cut to size as a view.
     c: Matrix,
     c_padded: Matrix,
     expected: ProductReference,

@@ -1,8 +1,7 @@
-// What PyTorch runs, operator by operator, where its pad_mm pads (torch/_inductor/fx_passes/pad_mm.py
-// benchmarks in eager mode), so that logs and heuristics can be exchanged: constant_pad_nd fills a
-// new matrix with zeros and copies the old one into it. The copy is element by element in the
-// order of the output, as ATen's is, also where the old matrix is column-major; a faster one would
-// measure another choice.
+// The operators that PyTorch runs if its pad_mm pads (torch/_inductor/fx_passes/pad_mm.py benchmarks in
+// eager mode), so that logs and heuristics can be exchanged. constant_pad_nd fills a new matrix with zeros
+// and copies the old one into it. Like ATen, the copy goes element by element in the order of the output,
+// also if the old matrix is column-major; a faster copy would measure another choice.
 //
 // ELEMENT_BYTES (2 or 4) by -D.
 
@@ -38,7 +37,7 @@ copy(const Element* __restrict__ from, long long from_row, long long from_column
     }
 }
 
-// Zeros in a block of a row-major matrix. Any grid, any block.
+// Writes zeros to a block of a row-major matrix. Any grid, any block.
 extern "C" __global__ void zero_block(Element* to, long long row, int rows, int columns) {
     u64 thread = blockIdx.x * (u64)blockDim.x + threadIdx.x, threads = (u64)gridDim.x * blockDim.x;
     for (u64 i = thread; i < (u64)rows * columns; i += threads) to[i / columns * row + i % columns] = 0;

@@ -1,5 +1,5 @@
-//! A product's operands and result on the host, so that a test can compare every element with a reference of
-//! its own. The runners themselves check some elements, on the device.
+//! A product's operands and result on the host, so that a test can compare every element with a reference
+//! of its own. The runners compare only some elements, on the device.
 
 use ah_measure::sampling::Rng;
 use ah_measure::{BenchmarkRunner, Failure, Subject};
@@ -21,11 +21,11 @@ pub struct HostProduct {
     pub b: Vec<f64>,
     /// The result, m×n.
     pub c: Vec<f64>,
-    /// Whether the choice left the memory behind its result alone.
+    /// Whether the choice left the memory behind its result unchanged.
     pub guard_is_intact: bool,
 }
 
-/// A runner that can show where its operands and its result are.
+/// A runner that can return its operands and its result.
 pub(super) trait ProductRunner: BenchmarkRunner {
     /// The device.
     fn gpu(&self) -> &Gpu;

@@ -1,5 +1,5 @@
-//! `softmax` on a GPU: kernels of ours that keep a row on the chip against those that read it
-//! twice, the choice that Inductor's MultiKernel makes.
+//! `softmax` on a GPU. Our kernels keep a row on the chip or read it twice, the alternatives of Inductor's
+//! MultiKernel.
 
 use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use rand::Rng as _;
@@ -33,7 +33,7 @@ pub(super) struct Input {
     x: Buffer,
     y: Buffer,
     seed: u64,
-    /// By choice, once it passed the check.
+    /// By choice, once it has passed the check.
     kernels: Vec<Option<(Kernel, Launch)>>,
 }
 
@@ -47,9 +47,9 @@ impl Input {
 impl SoftmaxRunner {
     pub(super) fn new(optimization: Optimization, gpu: Gpu) -> Result<Self, CudaError> {
         let choices = Softmax::choices().iter().map(Softmax::name).collect();
-        // Most kernels take some microseconds, where the clock's step (32 ns) and a cache line more or
-        // less are a percent: twice the samples. Ninety instead of 36 halve the spread of a run's own
-        // rows (1.7 to 0.7 %), but not the spread from run to run, and take twice the time.
+        // Most kernels take some microseconds, so that the clock's step (32 ns) and one cache line more or
+        // less are a percent; hence twice the samples. Ninety samples instead of 36 halve the spread within
+        // a run (1.7 to 0.7 %) but not the spread between runs, and take twice the time.
         let timing = TimingPolicy {
             early_stop_ratio: 1.5,
             budget_ms: 20.0,
@@ -76,7 +76,7 @@ impl BenchmarkRunner for SoftmaxRunner {
         &self.subject
     }
 
-    /// From a row of a small head to a vocabulary, up to 2 GiB read and written.
+    /// From a row of a small head to a vocabulary; at most 2 GiB are read and written.
     fn draw(&self, rng: &mut Rng) -> Context {
         loop {
             let rows = sampling::dimension(rng, 1, 1 << 17, 0.3);

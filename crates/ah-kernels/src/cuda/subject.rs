@@ -5,8 +5,8 @@ use ah_types::{Device, Optimization, TimingPolicy};
 
 use super::device::Gpu;
 
-/// Returns cold samples, as Triton's do_bench takes them. Kernels vary far less from run to run than on a
-/// processor: six samples, the least that have an interval, are mostly enough.
+/// Returns the policy: cold samples, as Triton's do_bench takes them. Kernels vary far less between runs
+/// than on a processor, so six samples, the least that have an interval, are mostly enough.
 pub(super) fn timing() -> TimingPolicy {
     TimingPolicy {
         warmup_runs: 1,

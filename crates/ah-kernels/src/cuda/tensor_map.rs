@@ -19,8 +19,8 @@ pub(crate) fn write(gpu: &Gpu, map: &TensorMap, operand: Buffer, to: Buffer) -> 
     };
     let mut encoded = sys::CUtensorMap { opaque: [0; 16] };
     let rank: u32 = 2;
-    // SAFETY: every pointer is to as many values as the rank says (one stride fewer); the operand
-    // is only remembered, not read.
+    // SAFETY: every pointer is to as many values as the rank requires (one stride fewer). The address of
+    // the operand is stored, not read.
     unsafe {
         sys::cuTensorMapEncodeTiled(
             &mut encoded,
@@ -39,8 +39,8 @@ pub(crate) fn write(gpu: &Gpu, map: &TensorMap, operand: Buffer, to: Buffer) -> 
     }
     .result()
     .map_err(CudaError::driver("encode a tensor map"))?;
-    // SAFETY: `to` has room, and the stream keeps the order. The host's copy may go when this
-    // returns: what is not pinned is staged before.
+    // SAFETY: `to` has room, and the stream keeps the order. The host's copy may be dropped on return:
+    // memory that is not pinned is staged first.
     unsafe { result::memcpy_htod_async(to.address, &encoded.opaque, gpu.stream()) }
         .map_err(CudaError::driver("copy a tensor map"))
 }

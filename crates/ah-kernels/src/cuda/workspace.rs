@@ -1,5 +1,5 @@
-//! What our own kernels need beside their operands: room for partial sums, and tickets that are
-//! zero before and after every launch.
+//! The workspace of our own kernels: room for partial sums, and tickets that are zero before and after
+//! every launch.
 
 use super::arena::{Allocation, Buffer};
 use super::device::{Arg, Gpu, Grid, Kernel};
@@ -7,11 +7,11 @@ use super::error::CudaError;
 use super::kernels::Launch;
 use ah_measure::Failure;
 
-/// Floats of partial sums: what split-K by four of a product with ten thousand tiles needs.
+/// Floats of partial sums: enough for split-K by four of a product with ten thousand tiles.
 const PARTIAL: usize = 192 << 20;
 const TICKETS: usize = 4 << 20;
 
-/// See the [module](self).
+/// The [workspace](self) on one device.
 pub(crate) struct Workspace {
     partial: Allocation,
     tickets: Allocation,
@@ -27,13 +27,13 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// Makes tickets zero again, after a kernel that may have left them otherwise.
+    /// Sets the tickets to zero, after a kernel that may have failed to.
     pub(crate) fn reset(&self, gpu: &Gpu) -> Result<(), CudaError> {
         gpu.fill(self.tickets.buffer(), 0)
     }
 
     /// # Errors
-    /// [`Failure::Skipped`]: the launch needs more than there is.
+    /// [`Failure::Skipped`] if the launch needs more than there is.
     pub(crate) fn admits(&self, launch: &Launch) -> Result<(), Failure> {
         let needed = |what: &str, found: u64, most: usize| {
             if found <= most as u64 {
@@ -45,7 +45,7 @@ impl Workspace {
         needed("tickets", launch.tickets, TICKETS)
     }
 
-    /// Starts a product of ours: operands and result, workspace, m, n, k, strides.
+    /// Starts one of our products: operands and result, workspace, m, n, k, strides.
     pub(crate) fn product(
         &self,
         gpu: &Gpu,
@@ -61,8 +61,8 @@ impl Workspace {
         gpu.launch(kernel, grid(launch), &args)
     }
 
-    /// Starts a product of ours that fetches its operands by maps: maps and result, m, n, k, the
-    /// result's stride.
+    /// Starts one of our products that fetches its operands by maps: maps and result, m, n, k, the result's
+    /// stride.
     pub(crate) fn mapped_product(
         &self,
         gpu: &Gpu,

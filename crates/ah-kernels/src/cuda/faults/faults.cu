@@ -1,4 +1,4 @@
-// y = 2 · x + 1, and what can go wrong with it (FAULT). Grid ⌈count / threads⌉, any block.
+// y = 2 · x + 1, with a fault (FAULT). Grid ⌈count / threads⌉, any block.
 //
 //   0  nothing
 //   1  one element is wrong

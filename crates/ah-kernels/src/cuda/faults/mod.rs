@@ -1,9 +1,9 @@
-//! Real kernels that misbehave on a real GPU (`--backend cuda --name faults`): what
-//! [`fake`](crate::fake) proves without a device is proved with one, by `tests/cuda.rs`.
+//! Real kernels that misbehave on a real GPU (`--backend cuda --name faults`). `tests/cuda.rs` repeats on a
+//! device the proofs that [`fake`](crate::fake) gives without one.
 //!
-//! Faults that cost the process (an illegal address, a kernel that does not end, a crash) happen on even
-//! sizes only, so that odd ones show that such a choice loses nothing elsewhere. One size in eight
-//! is of more elements than any device holds.
+//! Faults that cost the process (an illegal address, a kernel that does not end, a crash) happen only on
+//! even sizes, so that odd sizes show that such a choice loses nothing elsewhere. One size in eight has
+//! more elements than any device holds.
 
 use ah_types::{ChoiceId, Context, Optimization};
 use rand::Rng as _;
@@ -18,30 +18,30 @@ use super::subject;
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
 
-/// Its optimization.
+/// The optimization of this runner.
 pub const OPTIMIZATION: &str = include_str!("faults.toml");
 
 const SOURCE: Source = Source { file: "faults.cu", text: include_str!("faults.cu") };
 const THREADS: u32 = 256;
-/// Elements that are certainly too many: 4 TiB.
+/// More elements than fit any device: 4 TiB.
 const TOO_MANY: u64 = 1 << 40;
 
-/// When a fault shows.
+/// The moment at which a fault happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum When {
     Always,
-    /// When the result is checked, on even sizes.
+    /// During the check, on even sizes.
     Checked,
-    /// When it is timed, on even sizes.
+    /// During timing, on even sizes.
     Timed,
 }
 
-/// What a choice does wrong.
+/// The fault of a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
-    /// As `FAULT` in the kernel.
+    /// The fault of this number, `FAULT` in the kernel.
     Kernel(u8),
-    /// More shared memory than a block can have: the launch is refused.
+    /// A request for more shared memory than a block can have: the launch is refused.
     Launch,
     /// The process ends itself.
     Process,

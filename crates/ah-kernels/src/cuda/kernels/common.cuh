@@ -1,8 +1,8 @@
-// What the kernels share: 16-bit types without headers, asynchronous copies, mma, and the
-// deterministic sum over blocks that split-K needs.
+// Shared by all kernels: 16-bit types without headers, asynchronous copies, mma, and the deterministic sum
+// over blocks that split-K needs.
 //
-// This text is put before each .cu file and compiled by NVRTC; it includes nothing, so it needs
-// no CUDA toolkit on the machine. ELEMENT_BF16 = 1 reads 16-bit words as bfloat16, 0 as float16.
+// NVRTC compiles this text in front of each .cu file. It includes nothing, so it needs no CUDA toolkit on
+// the machine. ELEMENT_BF16 = 1 reads 16-bit words as bfloat16, 0 as float16.
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -28,7 +28,7 @@ DEVICE u32 pack(float low, float high) {
 
 DEVICE u16 round_to_16_bits(float x) { return (u16)(pack(x, 0.0f) & 0xffff); }
 
-// d += a · b for a tile of 16 × 8 over 16 steps, one warp, float32 sums.
+// d += a · b for a 16 × 8 tile over 16 steps of k: one warp, sums in float32.
 DEVICE void mma_16x8x16(float (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
 #if ELEMENT_BF16
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
@@ -58,9 +58,9 @@ struct Result {
         }
     }
 
-    // Four pairs of every lane, as the tensor cores leave them: lane q of four holds columns 8 · i +
-    // 2 · q of group i. The four lanes exchange them, so that each stores one group of 16 bytes.
-    // The whole warp must call.
+    // Stores four pairs a lane in the layout of the tensor cores: lane q of four holds columns 8 · i + 2 ·
+    // q of group i. The four lanes exchange pairs, so that each stores one group of 16 bytes. The whole
+    // warp must call.
     DEVICE void store_groups(int row, int column, u32 (&pairs)[4]) const {
         int q = threadIdx.x % 4;
         auto exchange = [&](int lanes, int i, int j) {
@@ -92,14 +92,14 @@ template <int BYTES> DEVICE void copy_async(u32 to, const void* from, int valid)
 
 DEVICE void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
-// Waits until at most `PENDING` groups of this thread's copies are under way.
+// Waits until at most `PENDING` groups of this thread's copies are in flight.
 template <int PENDING> DEVICE void wait_for_copies() {
     asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
 
-// Work cut into gridDim.x equal parts: `units` of it, `per_tile` for each tile of the output, so a
-// tile may be shared by several blocks and a block may work on several tiles (stream-K, Osama et
-// al., PPoPP 2023). As many parts as a multiple of the tiles is split-K. There are never more
+// Work cut into gridDim.x equal parts. There are `units` of work, `per_tile` for each tile of the output.
+// Several blocks may share a tile, and one block may work on several tiles (stream-K, Osama et al., PPoPP
+// 2023). If the number of parts is a multiple of the number of tiles, this is split-K. There are never more
 // blocks than units.
 struct Parts {
     long long units;
@@ -109,15 +109,15 @@ struct Parts {
     DEVICE int block_of(long long unit) const { return (int)(((unit + 1) * gridDim.x - 1) / units); }
 };
 
-// The sum over the blocks that share `tile`. Each leaves its sums in `partial`; the last one to
-// arrive adds all of them, always in the order of the blocks, so the result does not depend on the
-// order of arrival. Returns whether this block holds the result.
+// Sums over the blocks that share `tile`. Each block writes its sums to `partial`. The last block to arrive
+// adds all of them in the order of the blocks, so the order of arrival does not change the result. Returns
+// whether this block holds the result.
 //
-// A block shares at most its first and its last tile: `partial` has 2 · gridDim.x · REGISTERS ·
-// threads floats. `tickets` has one zero a tile, and is left so.
+// A block shares at most its first and its last tile, so `partial` has 2 · gridDim.x · REGISTERS · threads
+// floats. `tickets` has one word a tile; each is zero before and after.
 //
-// `thread` of `threads` says whose sums these are; a thread that is not `active` holds none. CALLERS
-// threads call, among them number 0 (`caller`).
+// `thread` of `threads` identifies the owner of these sums; a thread that is not `active` has none. CALLERS
+// threads call, and number 0 (`caller`) is among them.
 template <int CALLERS, int REGISTERS>
 DEVICE bool sum_over_blocks(float (&sums)[REGISTERS], float* partial, u32* tickets, const Parts& parts, int tile,
                             int thread, int threads, bool active, int caller) {
@@ -156,15 +156,15 @@ DEVICE bool sum_over_blocks(float (&sums)[REGISTERS], float* partial, u32* ticke
 }
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-// The description of a wgmma operand in shared memory: 128-byte rows in 128-byte swizzle, eight of
-// them 1024 bytes from the next eight. `leading` is the distance between groups of 64 elements,
-// where the rows run along m or n; it is not used where they run along k.
+// Descriptor of a wgmma operand in shared memory: 128-byte rows in 128-byte swizzle, in groups of eight
+// rows that are 1024 bytes apart. `leading` is the distance between groups of 64 elements if the rows run
+// along m or n; it is unused if they run along k.
 DEVICE u64 describe(u32 address, u32 leading) {
     return (u64)((address & 0x3ffff) >> 4) | (u64)(leading >> 4) << 16 | (u64)(1024 >> 4) << 32 | 1ull << 62;
 }
 
-// d += a · b for 64 × 128 over 16 steps of k, one warpgroup. An operand is MAJOR if its rows run
-// along m or n.
+// d += a · b for 64 × 128 over 16 steps of k, one warpgroup. An operand is MAJOR if its rows run along m or
+// n.
 template <int A_MAJOR, int B_MAJOR> DEVICE void wgmma_64x128x16(float (&d)[64], u64 a, u64 b) {
 #define D8(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
     asm volatile(
@@ -185,8 +185,9 @@ DEVICE void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory
 DEVICE void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 template <int PENDING> DEVICE void wgmma_wait() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory"); }
 
-// sums += a · b over one stage of 64 in k, for the M_TILES · 64 rows and N_TILES · 128 columns of a warpgroup. An
-// operand's tile lies in shared memory as rows of k, or (MAJOR) as groups of 64 of m or n, 64 rows of k each.
+// sums += a · b over one stage of 64 in k, for the M_TILES · 64 rows and N_TILES · 128 columns of a
+// warpgroup. Shared memory holds an operand's tile as rows of k or, if MAJOR, as groups of 64 of m or n
+// with 64 rows of k each.
 template <int M_TILES, int N_TILES, int A_MAJOR, int B_MAJOR>
 DEVICE void wgmma_stage(float (&sums)[M_TILES * N_TILES][64], u32 tile_a, u32 tile_b, int warpgroup) {
     constexpr int GROUP = 64 * 128;  // bytes
@@ -203,7 +204,7 @@ DEVICE void wgmma_stage(float (&sums)[M_TILES * N_TILES][64], u32 tile_a, u32 ti
             }
 }
 
-// Stores what a warpgroup holds after it; `thread` counts all warpgroups' threads.
+// Stores the result of a warpgroup; `thread` counts the threads of all warpgroups.
 template <int M_TILES, int N_TILES>
 DEVICE void store_tiles(const Result& result, const float (&sums)[M_TILES * N_TILES][64], int row, int column, int thread) {
     int warpgroup = thread / 128, lane = thread % 32, warp = thread % 128 / 32;

@@ -1,4 +1,4 @@
-//! A launch of a kernel: what it needs of the device, and why a configuration cannot run an input.
+//! The launch of a kernel: its size, its needs, and why a configuration cannot run an input.
 
 use thiserror::Error;
 
@@ -17,7 +17,7 @@ impl Half {
     }
 }
 
-/// What a launch must know of a device.
+/// The limits of a device that a launch depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Compute capability.
@@ -41,7 +41,7 @@ pub struct Launch {
     pub shared_memory: u32,
     /// Floats of workspace, with any contents.
     pub partial: u64,
-    /// 32-bit words of workspace that must be zero before the first launch; a kernel leaves them so.
+    /// 32-bit words of workspace that are zero before and after every launch.
     pub tickets: u64,
 }
 
@@ -51,9 +51,9 @@ pub enum Ineligibility {
     /// The device is too old, or another architecture.
     #[error("needs compute capability {needed}, the device has {}.{}", .found.0, .found.1)]
     Capability {
-        /// What is needed, in words.
+        /// The need, in words.
         needed: &'static str,
-        /// The device's.
+        /// The device's capability.
         found: (u32, u32),
     },
     /// A block would need more shared memory than there is.
@@ -64,14 +64,14 @@ pub enum Ineligibility {
         /// Bytes that a block may have.
         available: u32,
     },
-    /// A size or stride is not a multiple of what the kernel's vectors need.
+    /// A size or stride is not a multiple of the kernel's vectors.
     #[error("{what} must be a multiple of {of}, found {found}")]
     Multiple {
         /// Which size or stride.
         what: &'static str,
-        /// Of what.
+        /// The divisor.
         of: u64,
-        /// What it is.
+        /// The size or stride found.
         found: u64,
     },
     /// A size is larger than the kernel or this configuration takes.
@@ -81,17 +81,17 @@ pub enum Ineligibility {
         what: &'static str,
         /// The most it may be.
         most: u64,
-        /// What it is.
+        /// The size found.
         found: u64,
     },
-    /// The configuration would do most of its work on nothing.
+    /// Most of the configuration's work would be on elements beyond the end.
     #[error("{what} must be at least {least} to be worth it, found {found}")]
     TooSmall {
         /// Which size.
         what: &'static str,
         /// The least it must be.
         least: u64,
-        /// What it is.
+        /// The size found.
         found: u64,
     },
 }
@@ -108,7 +108,7 @@ pub(super) fn multiple(what: &'static str, found: u64, of: u64) -> Result<(), In
     if found.is_multiple_of(of) { Ok(()) } else { Err(Ineligibility::Multiple { what, of, found }) }
 }
 
-/// A grid of so many blocks.
+/// Checks the number of blocks of a grid.
 pub(super) fn blocks(found: u64) -> Result<u32, Ineligibility> {
     at_most("blocks", found, MOST)?;
     u32::try_from(found).map_err(|_| Ineligibility::TooLarge { what: "blocks", most: MOST, found })
@@ -118,8 +118,8 @@ pub(super) fn blocks(found: u64) -> Result<u32, Ineligibility> {
 pub(super) const MOST: u64 = i32::MAX as u64;
 
 impl Limits {
-    /// Checks that a block may have `needed` bytes of shared memory, of which the kernel itself
-    /// declares up to 1 KiB.
+    /// Checks that a block may have `needed` bytes of shared memory. The kernel itself declares up to 1 KiB
+    /// more.
     pub(super) fn shared_memory(&self, needed: u64) -> Result<u32, Ineligibility> {
         let available = self.shared_memory.saturating_sub(1024);
         match u32::try_from(needed) {

@@ -1,18 +1,18 @@
-// c[m,n] = a[m,k] · b[k,n]: a is 16-bit floating point, b is 8-bit integers, cast to a's type.
+// c[m,n] = a[m,k] · b[k,n]. a is 16-bit floating point; b is 8-bit integers, cast to a's type.
 //
-// Few rows of a, so the time is that of reading b once: what counts is that enough bytes are under
-// way, in whole cache lines, and that all multiprocessors finish at the same time.
+// a has few rows, so reading b once takes most of the time. The kernel is fast if enough bytes are in
+// flight, in whole cache lines, and all multiprocessors finish at the same time.
 //
-// Every warp is on its own until a tile of c is done: it copies its own steps of k into its own
-// part of shared memory, STAGES of them ahead, and multiplies them. The tensor cores sum over k in
-// any order, so 16 neighbouring bytes of b serve a thread as they lie, and the activations are
-// read to match. The weights are the 16-row operand of mma.m16n8k16, the activations the 8-column
-// one: m = 8 wastes nothing.
+// Warps work alone until a tile of c is done. Each copies its own steps of k into its own part of shared
+// memory, STAGES of them ahead, and multiplies them. The tensor cores may sum over k in any order, so a
+// thread uses 16 neighbouring bytes of b in place and reads the activations in the matching order. The
+// weights are the 16-row operand of mma.m16n8k16 and the activations its 8-column operand: m = 8 wastes
+// nothing.
 //
-// The work, tiles · groups of steps, is one sequence, cut into gridDim.x equal parts (stream-K,
-// Osama et al., PPoPP 2023). A grid of tiles · s blocks is split-K; a grid of as many blocks as run
-// at once leaves no multiprocessor idle at the end. The parts of a tile that several blocks share
-// are summed by the last of them, always in the same order.
+// The work, tiles · groups of steps, is one sequence that is cut into gridDim.x equal parts (stream-K,
+// Osama et al., PPoPP 2023). A grid of tiles · s blocks is split-K. With as many blocks as can run at once,
+// no multiprocessor is idle at the end. The last block of a shared tile sums its parts, always in the same
+// order.
 //
 // Configuration (all by -D):
 //   BLOCK_M      rows of c a block, a multiple of 8
@@ -27,31 +27,31 @@
 //   WEIGHTS_SIGNED, ELEMENT_BF16
 //   ENGINE       0; 1 is mixed_mm_wgmma.cu, 2 mixed_mm_direct.cu
 //
-// Needs: k a multiple of 16 (n×k layout) or 8; n a multiple of 16 (k×n layout); lda in elements a
-// multiple of 8, ldb in bytes a multiple of 16, a, b and c at addresses that 16 divides.
+// Needs: k a multiple of 16 (n×k layout) or 8; n a multiple of 16 (k×n layout); lda a multiple of 8
+// elements, ldb a multiple of 16 bytes; a, b and c at multiples of 16 bytes.
 // Launch: grid up to tiles · ⌈k / (STEP · WARPS_K)⌉ blocks (with clusters: tiles · CLUSTER), 32 · WARPS_N ·
-// WARPS_K threads, shared memory STAGES · warps · STAGE_BYTES + WARPS_N · (⌊WARPS_K / 2⌋ + CLUSTER − 1) · 32 ·
-// REGISTERS · 4. `partial` has 2 · gridDim.x · BLOCK_M · BLOCK_N floats; `tickets` one zero a tile, and is left so;
-// clusters need neither.
+// WARPS_K threads, shared memory STAGES · warps · STAGE_BYTES + WARPS_N · (⌊WARPS_K / 2⌋ + CLUSTER − 1) ·
+// 32 · REGISTERS · 4. `partial` has 2 · gridDim.x · BLOCK_M · BLOCK_N floats. `tickets` has one word a
+// tile, zero before and after. Clusters need neither.
 
-// Four bytes to two pairs of 16-bit floats. Exact: a byte becomes the low bits of a power of two's
-// mantissa, and the power is subtracted again.
+// Converts four bytes to two pairs of 16-bit floats, exactly: a byte becomes the low bits of the mantissa
+// of a power of two, and that power is subtracted again.
 DEVICE void widen(u32 bytes, u32& first, u32& second) {
 #if ELEMENT_BF16
-    // 7 bits of mantissa: 128 + the low seven bits, and 128 or 256 by the top bit.
+    // bfloat16 has 7 mantissa bits: 128 + the low seven bits, minus 128 or 256 depending on the top bit.
     u32 low = bytes & 0x7f7f7f7f, top = bytes & 0x80808080;
     u32 low_first = __byte_perm(low, 0x43434343, 0x4140), low_second = __byte_perm(low, 0x43434343, 0x4342);
     u32 top_first = __byte_perm(top, 0x43434343, 0x4140), top_second = __byte_perm(top, 0x43434343, 0x4342);
     u32 sign = 0xbf80bf80;  // −1: the top bit counts −128
     if (!WEIGHTS_SIGNED) {
-        sign = 0x3f803f80;  // it counts 128, after 256 has been taken off
+        sign = 0x3f803f80;  // the top bit counts 128 after 256 was subtracted
         asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(top_first) : "r"(top_first), "r"(sign), "r"(0xc380c380));
         asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(top_second) : "r"(top_second), "r"(sign), "r"(0xc380c380));
     }
     asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(first) : "r"(top_first), "r"(sign), "r"(low_first));
     asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(second) : "r"(top_second), "r"(sign), "r"(low_second));
 #else
-    // 1024 + byte; the flipped top bit of a signed byte adds 128.
+    // 1024 + byte; flipping the top bit of a signed byte adds 128.
     u32 bias = WEIGHTS_SIGNED ? 0x64806480 : 0x64006400;
     if (WEIGHTS_SIGNED) bytes ^= 0x80808080;
     asm("sub.f16x2 %0, %1, %2;" : "=r"(first) : "r"(__byte_perm(bytes, 0x64646464, 0x4140)), "r"(bias));
@@ -59,10 +59,11 @@ DEVICE void widen(u32 bytes, u32& first, u32& second) {
 #endif
 }
 
-// The weights are read once: their lines leave the second-level cache first, and drive out each other
-// instead of what else lies there. Behind a kernel that wrote much, each line driven out costs a write
-// (8192², m = 1 on an H200 whose cache is full of written lines: 25.6 µs with this, 28.3 without; 22.7
-// and 22.5 behind one that only read). Where several rows of blocks read the same weights, they stay.
+// Each weight is read once. Its lines should leave the second-level cache first, and should replace each
+// other instead of lines of other data: after a kernel that wrote much, each replaced line costs a write
+// (8192², m = 1 on an H200 whose cache is full of written lines: 25.6 µs with this policy, 28.3 without;
+// after a kernel that only read, 22.7 and 22.5). If several rows of blocks read the same weights, the lines
+// stay.
 DEVICE u64 weight_policy(bool read_once) {
     u64 leaves_first, stays;
     asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(leaves_first));
@@ -70,8 +71,8 @@ DEVICE u64 weight_policy(bool read_once) {
     return read_once ? leaves_first : stays;
 }
 
-// Copies 16 bytes of weights, or zeros if EDGE and not `valid`. LINE: the whole line of 128 bytes is to
-// be fetched, of which this warp copies a part.
+// Copies 16 bytes of weights, or zeros if EDGE and not `valid`. With LINE, fetches the whole line of 128
+// bytes; this warp copies a part of it.
 template <bool LINE, bool EDGE> DEVICE void copy_weights(u32 to, const void* from, const void* instead, bool valid, u64 policy) {
     if constexpr (EDGE)
         asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;"
@@ -112,21 +113,21 @@ struct Problem {
     u64 policy;    // of the weights
 };
 
-// Where a lane copies to and reads from in a stage. A warp copies whole lines: eight lanes 128 bytes
-// in a row (four 64, if the warp is that narrow). The 16-byte chunks are permuted so that the lanes
-// which read together hit different banks; what depends on the lane is in here, the rest is known
-// to the compiler.
+// Where a lane copies to and reads from in a stage. A warp copies whole lines: eight lanes copy 128
+// consecutive bytes (four copy 64 if the warp is that narrow). The 16-byte chunks are permuted so that
+// lanes that read together hit different banks. This struct holds only the parts that depend on the lane;
+// the compiler knows the rest.
 struct Lane {
     u32 copy, read[2];                          // weights
     u32 copy_activations, read_activations[2];
 
-    // k×n: row 8·t + r of a step belongs to the lanes t of all groups of four. Rows of one r lie
-    // together, in 4 · VECTOR / 2 chunks.
-    // n×k: column g · VECTOR + j belongs to group g; a column has eight chunks.
+    // k×n: row 8·t + r of a step belongs to the lanes t of all groups of four. The rows of one r are
+    // together, in 4 · VECTOR / 2 chunks.\nn×k: column g · VECTOR + j belongs to group g; a column has
+    // eight chunks.
     DEVICE Lane() {
         int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
         if (TRANSPOSED) {
-            copy = lane / 8 * 128 + lane % 8 * 16;  // the odd groups' chunks are exchanged by fetch
+            copy = lane / 8 * 128 + lane % 8 * 16;  // fetch exchanges the chunks of odd groups
             for (int half = 0; half < 2; ++half) read[half] = g * VECTOR * 128 + ((t + half * 4) ^ (g % 2 * 4)) * 16;
             copy_activations = g * 256 + (t ^ (g & 1)) * 16;
             for (int pair = 0; pair < 2; ++pair) read_activations[pair] = g * 256 + ((t * 2 + pair) ^ (g & 1)) * 16;
@@ -145,25 +146,25 @@ struct Lane {
     }
 };
 
-// Copies 16 bytes of activations, or zeros if EDGE and not `valid`: into the first-level cache too,
+// Copies 16 bytes of activations, or zeros if EDGE and not `valid`. They also go to the first-level cache,
 // where the other warps of the block find them.
 template <bool EDGE> DEVICE void copy_activations(u32 to, const void* from, const void* instead, bool valid) {
     if constexpr (EDGE) copy_async<16>(to, valid ? from : instead, valid ? 16 : 0);
     else asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
 
-// What a warp fetches next.
+// The warp's next fetch.
 struct Cursor {
     const u16* a;  // this lane's first chunk of activations
     const u8* b;   // and of weights
     int from;      // the step's first k
     int rows;      // rows of a from this lane's on
-    int columns;   // columns of c from the warp's first on
+    int columns;   // columns of c, from the warp's first one on
     int tile, group;
 
     DEVICE void start_tile(const Problem& p) {
         int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-        // The blocks of a column of tiles follow each other, so that they find its weights cached.
+        // The blocks of a column of tiles are consecutive, so that they find its weights cached.
         int row = tile % p.m_blocks * BLOCK_M + lane / 4, column = tile / p.m_blocks * BLOCK_N + warp % WARPS_N * WARP_N;
         from = (group * WARPS_K + warp / WARPS_N) * STEP;
         rows = p.m - row, columns = p.n - column;
@@ -199,7 +200,7 @@ template <bool EDGE> DEVICE void fetch(u32 stage, const Lane& to, const Problem&
             copy_weights<false, EDGE>(stage + place, b, p.b, inside && i * 4 + lane / 8 < at.columns, p.policy);
         }
     } else {
-        // Rows that follow each other here are 1 apart, or 2 where a copy spans two of them.
+        // Consecutive rows are 1 apart here, or 2 if a copy spans two of them.
         constexpr int CHUNKS = VECTOR / 2, APART = VECTOR == 16 ? 1 : 2;
         int q = lane / CHUNKS, first = at.from + (VECTOR == 16 ? q * 8 : q % 4 * 8 + q / 4);
         bool inside = lane % CHUNKS * 16 < at.columns;
@@ -207,7 +208,7 @@ template <bool EDGE> DEVICE void fetch(u32 stage, const Lane& to, const Problem&
         for (int i = 0; i < CHUNKS; ++i, b += APART * p.ldb)
             copy_weights<VECTOR == 8, EDGE>(stage + to.copy + i * 512, b, p.b, inside && first + i * APART < p.k, p.policy);
     }
-    // Rows that do not exist are never copied: their places hold zeros from the start.
+    // Rows beyond the end are never copied: their places hold zeros from the start.
     const u16* a = at.a;
 #pragma unroll
     for (int tile = 0; tile < M_TILES; ++tile, a += 8 * p.lda)
@@ -220,7 +221,7 @@ template <bool EDGE> DEVICE void fetch(u32 stage, const Lane& to, const Problem&
 
 typedef float Sums[M_TILES][N_TILES][4];
 
-// Multiplies fragments of COUNT tiles of n with 16 steps of k of all activations.
+// Multiplies fragments of COUNT tiles of n by all activations, over 16 steps of k.
 template <int COUNT> DEVICE void multiply_tiles(Sums& sums, int first, const u32 (&fragment)[COUNT][4], const u32 (&activations)[M_TILES][4],
                                                 u32 address, int s) {
 #pragma unroll
@@ -232,7 +233,7 @@ template <int COUNT> DEVICE void multiply_tiles(Sums& sums, int first, const u32
     }
 }
 
-// Many activations are read where they are used: they would take the registers of the sums.
+// Many activations are loaded right before use: loaded earlier, they would take the registers of the sums.
 DEVICE void load_activations(u32 (&activations)[M_TILES][4], u32 address) {
     if (M_TILES <= 4)
 #pragma unroll
@@ -313,13 +314,13 @@ DEVICE void write(const Sums& sums, u16* c, long long ldc, const Problem& p, int
 }
 
 #if CLUSTER > 1
-// The sum over the blocks of a cluster, in the order of the blocks; the first one holds it and returns
-// true. Its `gather` has room for the others' sums. All threads call, after one arrival at the cluster's
-// barrier; those with `warp_k` 0 hold sums.
+// Sums over the blocks of a cluster, in the order of the blocks. The first block holds the result and
+// returns true; its `gather` has room for the sums of the other blocks. All threads call, after one arrival
+// at the cluster's barrier; those with `warp_k` 0 hold sums.
 DEVICE bool sum_over_cluster(float (&flat)[REGISTERS], float* gather, int warp_n, int warp_k, int lane) {
     int rank = blockIdx.x % CLUSTER;
     auto place = [&](int other) { return gather + ((other - 1) * WARPS_N + warp_n) * REGISTERS * 32 + lane * 4; };
-    // Every block has begun, so there is shared memory to write to.
+    // Every block has started, so its shared memory may be written.
     asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
     if (rank > 0 && warp_k == 0) {
         u32 to;
@@ -366,8 +367,8 @@ mixed_mm(const u16* __restrict__ a, const u8* __restrict__ b, u16* __restrict__ 
 #if CLUSTER > 1
     asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 #endif
-    // Activations of rows that do not exist are read (their sums are dropped) but never copied:
-    // zeros spare the tensor cores the NaNs that might lie there.
+    // Activations of rows beyond the end are read but never copied, and their sums are dropped. The zeros
+    // there keep NaNs away from the tensor cores.
     if (m % BLOCK_M != 0)
 #pragma unroll
         for (int s = 0; s < STAGES; ++s)
@@ -376,7 +377,7 @@ mixed_mm(const u16* __restrict__ a, const u8* __restrict__ b, u16* __restrict__ 
                 *(uint4*)(shared + (warp * STAGES + s) * STAGE_BYTES + WEIGHT_BYTES + (i * 32 + lane) * 16) = make_uint4(0, 0, 0, 0);
     __syncwarp();
 
-    // What is fetched runs STAGES − 1 groups ahead of what is multiplied, over tiles' ends.
+    // Fetching runs STAGES − 1 groups ahead of multiplying, across the ends of tiles.
     Lane places;
     Cursor ahead;
     ahead.tile = begin / p.groups, ahead.group = begin % p.groups;
@@ -398,7 +399,7 @@ mixed_mm(const u16* __restrict__ a, const u8* __restrict__ b, u16* __restrict__ 
     float(&flat)[REGISTERS] = reinterpret_cast<float(&)[REGISTERS]>(sums);
     int tile = begin / p.groups, group = begin % p.groups, stage = 0;
     for (int unit = begin; unit < end; ++unit) {
-        // A lane reads what other lanes of its warp copied, and overwrites what they have read.
+        // A lane reads data that other lanes of its warp copied, and overwrites data that they have read.
         wait_for_copies<STAGES - 2>();
         __syncwarp();
         fetch_next(stage == 0 ? STAGES - 1 : stage - 1);

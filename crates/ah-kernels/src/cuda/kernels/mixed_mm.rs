@@ -15,9 +15,9 @@ pub struct MixedMmProblem {
     pub k: u64,
     /// Type of the activations and of the result.
     pub activations: Half,
-    /// Whether the weights are `int8` or `uint8`.
+    /// Whether the weights are `int8`; else `uint8`.
     pub signed: bool,
-    /// Whether the columns of the weights are contiguous (PyTorch's strides (1, k)), not its rows.
+    /// Whether the columns of the weights are contiguous (PyTorch's strides (1, k)); else the rows are.
     pub transposed: bool,
     /// Elements between two rows of the activations.
     pub activation_stride: u64,
@@ -25,25 +25,25 @@ pub struct MixedMmProblem {
     pub weight_stride: u64,
 }
 
-/// How the work is shared out.
+/// How blocks share the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Schedule {
-    /// So many blocks a tile of the result; their sums meet in memory.
+    /// This many blocks work on a tile; their sums meet in memory.
     SplitK(u32),
-    /// So many blocks a tile, a cluster of them; their sums meet in shared memory.
+    /// A cluster of this many blocks works on a tile; their sums meet in shared memory.
     ClusterK(u32),
-    /// So many blocks a multiprocessor, with equal parts of all the work.
+    /// This many blocks run on a multiprocessor, each with an equal part of all the work.
     StreamK(u32),
 }
 
-/// Which instructions multiply, and what shares out a block's columns.
+/// The instructions that multiply, and the parts that share a block's columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Engine {
     /// `mma.sync`: columns a thread, warps side by side, warps that share columns.
     Mma { vector: u32, warps_n: u32, warps_k: u32 },
     /// Hopper's `wgmma`: tiles of 64 columns a warpgroup, warpgroups.
     Wgmma { tiles: u32, warpgroups: u32 },
-    /// `mma.sync` without shared memory on the way: columns a thread, warps that share them.
+    /// `mma.sync` without shared memory in between: columns a thread, warps that share them.
     Direct { vector: u32, warps_k: u32 },
 }
 
@@ -75,14 +75,14 @@ const fn direct(vector: u32, warps_k: u32, stages: u32) -> MixedMm {
     MixedMm { block_m: 8, engine: Direct { vector, warps_k }, stages, schedule: SplitK(1) }
 }
 
-// Chosen greedily, for each layout, out of 500 configurations measured on an H200 at 11 sizes of
-// the weights and m from 1 to 128: the best of the list is within 4 % of the best of all on each,
-// and 0.5 % on average. mma.sync wins up to m = 32, wgmma from 64 on (by up to 2 at m = 128).
+// Chosen greedily for each layout from 500 configurations, measured on an H200 at 11 sizes of the weights
+// and m from 1 to 128. The best of this list is within 4 % of the best of all on every size, and within 0.5
+// % on average. mma.sync wins up to m = 32, wgmma from 64 on (twice as fast at m = 128).
 
-// Cluster and direct configurations: out of 160 more at four sizes and m of 1 to 16; up to 11 % faster
-// than the rest.
+// The cluster and direct configurations were chosen from 160 more at four sizes and m from 1 to 16; they
+// are up to 11 % faster than the rest.
 
-/// Where rows of n are contiguous.
+/// Configurations for contiguous rows of n.
 const ROWS_OF_N: [MixedMm; 50] = [
     mma(8, 8, 1, 8, 3, SplitK(1)),
     mma(8, 8, 1, 8, 4, SplitK(1)),
@@ -136,7 +136,7 @@ const ROWS_OF_N: [MixedMm; 50] = [
     wgmma(128, 2, 1, 4, StreamK(2)),
 ];
 
-/// Where rows of k are contiguous, column after column.
+/// Configurations for contiguous rows of k, column after column.
 const ROWS_OF_K: [MixedMm; 48] = [
     direct(2, 4, 2),
     direct(2, 4, 4),
@@ -198,17 +198,17 @@ impl MixedMm {
         include_str!("mixed_mm_direct.cu")
     );
 
-    /// The configurations for this layout of the weights, whether an input suits them or not.
+    /// The configurations for this layout of the weights, including those that do not suit every input.
     #[must_use]
     pub fn choices(transposed: bool) -> &'static [Self] {
         if transposed { &ROWS_OF_K } else { &ROWS_OF_N }
     }
 
     /// The stable name, for example
-    /// `type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=8_SPLIT-K=2`; that of a
-    /// wgmma configuration ends in `_mma=wgmma`, that of a direct one in `_mma=direct`.
+    /// `type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=8_SPLIT-K=2`. The name of a
+    /// wgmma configuration ends in `_mma=wgmma`, of a direct one in `_mma=direct`.
     ///
-    /// BLOCK-K is a step of all the block's warps; it depends on the layout of the weights.
+    /// BLOCK-K is one step of all warps of the block; it depends on the layout of the weights.
     #[must_use]
     pub fn name(&self, transposed: bool) -> String {
         let Self { block_m, stages, .. } = self;
@@ -261,7 +261,7 @@ impl MixedMm {
     /// How to launch the kernel on this input.
     ///
     /// # Errors
-    /// What makes the input unsuitable.
+    /// The reason why the input is not suitable.
     pub fn launch(&self, problem: &MixedMmProblem, limits: &Limits) -> Result<Launch, Ineligibility> {
         let &MixedMmProblem { m, n, k, transposed, .. } = problem;
         limits.capability((8, 0), "8.0")?;
@@ -286,7 +286,7 @@ impl MixedMm {
         if matches!(self.engine, Direct { .. }) {
             at_most("m", m, 8)?;
         }
-        // More than half of the block would multiply rows that do not exist.
+        // More than half of the block would multiply rows beyond the end.
         at_least("m", m, if self.block_m == 8 { 1 } else { u64::from(self.block_m) / 2 })?;
 
         let (block_m, block_n) = (u64::from(self.block_m), u64::from(self.block_n()));
@@ -330,7 +330,7 @@ impl MixedMm {
         }
     }
 
-    /// Steps of k that the block takes at once.
+    /// Steps of k that a block takes at once.
     fn block_k(&self, transposed: bool) -> u32 {
         match self.engine {
             Mma { warps_k, .. } => step(transposed) * warps_k,
@@ -339,8 +339,8 @@ impl MixedMm {
         }
     }
 
-    /// Dynamic shared memory: stages of weights and activations, and for mma.sync room to exchange sums,
-    /// as in the sources.
+    /// Dynamic shared memory: stages of weights and activations, and for mma.sync room to exchange sums, as
+    /// the sources define it.
     fn shared_memory(&self, transposed: bool) -> u64 {
         u64::from(match self.engine {
             Mma { vector, warps_n, warps_k } => {
@@ -354,7 +354,7 @@ impl MixedMm {
     }
 }
 
-/// Steps of k that a warp of mma.sync takes at once.
+/// Steps of k that a warp takes at once with mma.sync.
 fn step(transposed: bool) -> u32 {
     if transposed { 128 } else { 32 }
 }
@@ -414,7 +414,7 @@ mod tests {
         assert_eq!((launch.grid, launch.block, launch.tickets), (2 * 33 * 4, 256, 2 * 33));
         assert_eq!(launch.partial, 2 * 2 * 33 * 4 * 16 * 128);
         assert_eq!(launch.shared_memory, 3 * 8 * 32 * (128 + 32) + 4 * 16 * 128 * 4);
-        // Never more blocks than groups of steps: k = 256 is one group a tile.
+        // There are never more blocks than groups of steps: k = 256 has one group a tile.
         let shallow = MixedMmProblem { k: 256, activation_stride: 256, ..problem };
         assert_eq!(mma(16, 16, 1, 8, 3, SplitK(4)).launch(&shallow, &H200).unwrap().grid, 66);
         let hopper =
@@ -423,14 +423,14 @@ mod tests {
             (hopper.grid, hopper.block, hopper.shared_memory),
             (3 * 17, 256, 1024 + 4 * 64 * (256 + 128))
         );
-        // A cluster's sums meet in shared memory, and its blocks share every tile alike.
+        // The sums of a cluster meet in shared memory, and its blocks share every tile equally.
         let clustered = mma(16, 16, 1, 8, 3, ClusterK(2));
         let launch = clustered.launch(&problem, &H200).unwrap();
         assert_eq!((launch.grid, launch.partial, launch.tickets), (2 * 33 * 2, 0, 0));
         assert_eq!(launch.shared_memory, 3 * 8 * 32 * (128 + 32) + 5 * 16 * 128 * 4);
         assert!(clustered.launch(&shallow, &H200).is_err(), "k = 256 has one step for two blocks");
         assert!(clustered.launch(&problem, &A100).unwrap_err().to_string().contains("clusters"));
-        // A direct one has a block a tile, and no shared memory but its own.
+        // A direct configuration has one block a tile, and no dynamic shared memory.
         let narrow = self::problem(3, 4100, 4112, true);
         let launch = direct(2, 16, 2).launch(&narrow, &H200).unwrap();
         assert_eq!((launch.grid, launch.block, launch.shared_memory, launch.partial), (257, 512, 0, 0));

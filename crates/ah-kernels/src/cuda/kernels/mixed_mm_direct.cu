@@ -1,10 +1,10 @@
-// The same product for up to 8 rows of a and n×k weights, without shared memory on the way: 16 neighbouring
-// bytes of k go from memory straight to the registers of the thread that multiplies them, STAGES steps ahead.
-// It begins sooner and ends sooner than the staged kernel, which counts where all of b is read in a few
-// microseconds (4096², m = 1 on an H200: 10.6 µs against 12.0; 8192²: 24.2 against 24.9).
+// The same product for up to 8 rows of a and n×k weights, without shared memory in between: 16 neighbouring
+// bytes of k go from memory straight to the registers of the thread that multiplies them, STAGES steps
+// ahead. This kernel starts and ends sooner than the staged one, which matters if reading all of b takes
+// only a few microseconds (4096², m = 1 on an H200: 10.6 µs against 12.0; 8192²: 24.2 against 24.9).
 //
 // Configuration: VECTOR columns of c a thread, an even number, and 8 times as many a block; WARPS, which
-// share k; STAGES steps of 64 in k under way a warp; WEIGHTS_SIGNED, ELEMENT_BF16. TRANSPOSED is 1.
+// share k; STAGES steps of 64 in k in flight a warp; WEIGHTS_SIGNED, ELEMENT_BF16. TRANSPOSED is 1.
 //
 // Launch: grid ⌈n / (8 · VECTOR)⌉, 32 · WARPS threads. `partial` and `tickets` are not used.
 
@@ -12,7 +12,8 @@
 constexpr int STEP = 64, THREADS = 32 * WARPS, SUMS = 2 * VECTOR;
 static_assert(TRANSPOSED && VECTOR % 2 == 0);
 
-// One step, as a thread holds it: k from 16 · t on of VECTOR columns, and of one row of a.
+// One step in the registers of a thread: 16 values of k, from 16 · t on, of VECTOR columns and of one row
+// of a.
 struct Fragments {
     uint4 weights[VECTOR];
     uint4 activations[2];
@@ -34,7 +35,7 @@ mixed_mm(const u16* __restrict__ a, const u8* __restrict__ b, u16* __restrict__ 
     int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4, warp = threadIdx.x / 32;
     int first = blockIdx.x * 8 * VECTOR, steps = (k + STEP - 1) / STEP;
     u64 policy = weight_policy(true);
-    // Columns that do not exist are read elsewhere, and their sums are dropped.
+    // Columns beyond the end read other addresses, and their sums are dropped.
     int column = min(first + g * VECTOR, n - 1), columns = n - 1 - column;
     const u8* weights = b + column * ldb + t * 16;
     const u16* row = a + min(g, m - 1) * lda + t * 16;
@@ -76,7 +77,7 @@ mixed_mm(const u16* __restrict__ a, const u8* __restrict__ b, u16* __restrict__ 
 #pragma unroll
     for (int r = 0; r < SUMS; ++r) exchange[warp][r][lane] = sums[r / 4][r % 4];
     __syncthreads();
-    // Value r of lane (g, t) is column g · VECTOR + r / 2, row 2 · t + r % 2.
+    // Value r of lane (g, t) is in column g · VECTOR + r / 2, row 2 · t + r % 2.
     for (int value = threadIdx.x; value < SUMS * 32; value += THREADS) {
         int r = value / 32, l = value % 32, at_row = l % 4 * 2 + r % 2, at_column = first + l / 4 * VECTOR + r / 2;
         if (at_row >= m || at_column >= n) continue;

@@ -1,22 +1,22 @@
-// The same product for more rows of a, on Hopper's warpgroup instructions (sm_90a only): where every
-// weight meets 32 rows or more, the tensor cores' rate counts too, and so does reading the
+// The same product for more rows of a, with Hopper's warpgroup instructions (sm_90a only). If every weight
+// is multiplied with 32 rows or more, the rate of the tensor cores matters too; so does reading the
 // activations once a block instead of once a warp.
 //
-// The weights are wgmma's operand in registers, widened there; the activations its operand in
-// shared memory, in 128-byte swizzle. One barrier a step of 64 in k. In the n×k layout a thread's
-// 16 bytes of k serve four steps of 16, so the activations are copied in that order, two elements
-// at a time.
+// The weights are wgmma's register operand and are widened in registers; the activations are its operand in
+// shared memory, in 128-byte swizzle. There is one barrier for each 64 steps of k. In the n×k layout a
+// thread's 16 bytes of k serve four groups of 16 steps, so the activations are copied in that order, two
+// elements at a time.
 //
-// Configuration: BLOCK_M 32, 64 or 128; TILES of 64 columns a warpgroup; WARPGROUPS; STAGES;
-// TRANSPOSED, WEIGHTS_SIGNED, ELEMENT_BF16. Everything else as above, but shared memory: 1024 +
-// STAGES · 64 · (BLOCK_N + 2 · BLOCK_M), and steps of 64.
+// Configuration: BLOCK_M 32, 64 or 128; TILES of 64 columns a warpgroup; WARPGROUPS; STAGES; TRANSPOSED,
+// WEIGHTS_SIGNED, ELEMENT_BF16. Everything else is as above, except shared memory (1024 + STAGES · 64 ·
+// (BLOCK_N + 2 · BLOCK_M)) and steps of 64.
 
 #if ENGINE == 1
 constexpr int STEP = 64;
 constexpr int THREADS = 128 * WARPGROUPS;
 constexpr int WARP_N = 16 * TILES, VECTOR = 2 * TILES, BLOCK_N = 64 * TILES * WARPGROUPS;
 constexpr int WEIGHT_BYTES = STEP * BLOCK_N, STAGE_BYTES = WEIGHT_BYTES + BLOCK_M * STEP * 2;
-constexpr int SUMS = BLOCK_M / 2;  // of a tile, a thread
+constexpr int SUMS = BLOCK_M / 2;  // of one tile, in one thread
 static_assert(TILES == 2 || TILES == 4);
 
 #define D8(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
@@ -26,7 +26,7 @@ static_assert(TILES == 2 || TILES == 4);
 #define TYPES ".f32.f16.f16 "
 #endif
 
-// d += a · b for 64 × BLOCK_M over 16 steps of k, one warpgroup; a in registers, b along k.
+// d += a · b for 64 × BLOCK_M over 16 steps of k, one warpgroup; a is in registers, b's rows run along k.
 DEVICE void multiply_tile(float (&d)[SUMS], const u32 (&a)[4], u64 b) {
 #if BLOCK_M == 32
     asm volatile("wgmma.mma_async.sync.aligned.m64n32k16" TYPES
@@ -47,17 +47,17 @@ DEVICE void multiply_tile(float (&d)[SUMS], const u32 (&a)[4], u64 b) {
 #endif
 }
 
-// Where 16-byte chunks of weights lie, so that lanes which read together hit different banks.
-// k×n: row of k; the rows 2·t and 2·t + 8 of a step of 16 are read together.
+// Places of the 16-byte chunks of weights; lanes that read together hit different banks.\nk×n: a chunk is
+// in a row of k; the rows 2·t and 2·t + 8 of a step of 16 are read together.
 DEVICE u32 place_kn(int row, int chunk) {
     int t = row / 2 % 4;
     return row * BLOCK_N + (chunk ^ (t % 2 * 4 + t / 2 * 2)) * 16;
 }
-// n×k: columns VECTOR apart are read together.
+// n×k: columns that are VECTOR apart are read together.
 DEVICE u32 place_nk(int column, int chunk) { return (column ^ (column / VECTOR & 1)) * 64 + chunk * 16; }
 
-// What the block fetches next, as this thread sees it. Copies of one thread are so far apart that
-// they lie equally far apart in shared memory, permuted or not.
+// The block's next fetch, as this thread sees it. Consecutive copies of one thread are far enough apart to
+// be equally far apart in shared memory, permuted or not.
 struct Cursor {
     const u16* a;  // its first chunk of activations
     const u8* b;   // and of weights
@@ -76,7 +76,7 @@ struct Cursor {
         a = a_ + (row + (int)threadIdx.x / A_LANES) * lda + from + threadIdx.x % A_LANES * (TRANSPOSED ? 2 : 8);
     }
 
-    // EDGE: some weights of the step lie outside, and become zeros.
+    // With EDGE, some weights of the step are outside the matrix and become zeros.
     template <bool EDGE> DEVICE void fetch_weights(u32 stage, const u8* instead, long long ldb, int n, int k, u64 policy) const {
         int outer = threadIdx.x / CHUNKS, chunk = threadIdx.x % CHUNKS;
         u32 to = stage + (TRANSPOSED ? place_nk(outer, chunk) : place_kn(outer, chunk));
@@ -104,7 +104,7 @@ struct Cursor {
     }
 };
 
-// The fragments of all tiles for the s-th 16 steps of k.
+// Makes the fragments of all tiles for the s-th 16 steps of k.
 DEVICE void to_fragments(u32 (&fragment)[TILES][4], u32 stage, const u32 (&weights)[TRANSPOSED ? VECTOR : 1][4], int s) {
     int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4, warp = threadIdx.x / 32;
     if (TRANSPOSED) {
@@ -171,7 +171,7 @@ mixed_mm(const u16* __restrict__ a, const u8* __restrict__ b, u16* __restrict__ 
     int stage = 0;
     for (int unit = begin; unit < end; ++unit) {
         wait_for_copies<STAGES - 2>();
-        // What the copies wrote becomes visible to the tensor cores' way into shared memory.
+        // Makes the copied data visible to the tensor cores' reads of shared memory.
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
         __syncthreads();
         fetch_next(stage == 0 ? STAGES - 1 : stage - 1);
@@ -187,7 +187,7 @@ mixed_mm(const u16* __restrict__ a, const u8* __restrict__ b, u16* __restrict__ 
         u32 fragment[2][TILES][4];
 #pragma unroll
         for (int s = 0; s < STEP / 16; ++s) {
-            // While the tensor cores multiply one set of fragments, the next is made.
+            // The next fragments are made while the tensor cores multiply the current ones.
             to_fragments(fragment[s % 2], at, weights, s);
             wgmma_fence();
             u64 activations = describe(at + WEIGHT_BYTES + s * 32, 16);

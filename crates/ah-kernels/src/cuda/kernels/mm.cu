@@ -1,12 +1,12 @@
 // c[m,n] = a[m,k] · b[k,n] for 16-bit floating point with float32 sums, on tensor cores.
 //
-// Two kernels of the same shape: blocks of BLOCK_M × BLOCK_N walk k in steps of BLOCK_K, STAGES
-// of them in flight in shared memory by asynchronous copies. WGMMA = 0 multiplies by mma.sync on
-// fragments (sm_80 and later), WGMMA = 1 by wgmma on shared memory (sm_90a only).
+// Two kernels of the same shape. Blocks of BLOCK_M × BLOCK_N walk along k in steps of BLOCK_K; asynchronous
+// copies keep STAGES of them in flight in shared memory. WGMMA = 0 multiplies fragments with mma.sync
+// (sm_80 and later), WGMMA = 1 multiplies in shared memory with wgmma (sm_90a only).
 //
-// A tile lies in shared memory as its operand lies in memory, in rows of 64 or 32 elements, each
-// row's 16-byte chunks permuted by the row's number so that neither copies nor ldmatrix collide in
-// a bank; the permutation of 128-byte rows is the one that wgmma calls 128-byte swizzle.
+// A tile has the same order in shared memory as its operand has in memory, in rows of 64 or 32 elements.
+// The row's number permutes its 16-byte chunks, so that neither copies nor ldmatrix cause bank conflicts.
+// For 128-byte rows, this permutation is wgmma's 128-byte swizzle.
 //
 // Configuration (all by -D):
 //   BLOCK_M BLOCK_N BLOCK_K STAGES   the tile, and the tiles in flight
@@ -17,22 +17,22 @@
 //   ELEMENT_BF16
 //
 // Launch: grid ⌈m / BLOCK_M⌉ · ⌈n / BLOCK_N⌉ · s blocks for split-K by s ≤ ⌈k / BLOCK_K⌉, 32 · WARPS_M ·
-// WARPS_N threads, shared memory 1024 + STAGES · (BLOCK_M + BLOCK_N) · BLOCK_K · 2 bytes. `partial`
-// has 2 · blocks · BLOCK_M · BLOCK_N floats if s > 1; `tickets` one zero a tile, and is left so.
+// WARPS_N threads, shared memory 1024 + STAGES · (BLOCK_M + BLOCK_N) · BLOCK_K · 2 bytes. `partial` has 2 ·
+// blocks · BLOCK_M · BLOCK_N floats if s > 1. `tickets` has one word a tile, zero before and after.
 
 constexpr int THREADS = 32 * WARPS_M * WARPS_N;
 constexpr int A_BYTES = BLOCK_M * BLOCK_K * 2, B_BYTES = BLOCK_N * BLOCK_K * 2;
 constexpr int STAGE_BYTES = A_BYTES + B_BYTES;
 
-// Where chunk `chunk` of row `row` lies in a tile whose rows have `CHUNKS` chunks of 16 bytes.
+// Place of chunk `chunk` of row `row` in a tile whose rows have `CHUNKS` chunks of 16 bytes.
 template <int CHUNKS> DEVICE u32 place(int row, int chunk) {
     static_assert(CHUNKS == 4 || CHUNKS == 8);
     int permuted = CHUNKS == 8 ? chunk ^ (row & 7) : chunk ^ ((row >> 1) & 3);
     return (row * CHUNKS + permuted) * 16;
 }
 
-// Copies `ROWS` rows of `GROUPS` groups of `CHUNKS` chunks into shared memory, group after group.
-// `rows` and `columns` are what is left of the operand; the rest of the tile becomes zeros.
+// Copies `ROWS` rows of `GROUPS` groups of `CHUNKS` chunks into shared memory, group after group. `rows`
+// and `columns` count the rest of the operand; places beyond it become zeros.
 template <int ROWS, int CHUNKS, int GROUPS, int ALIGN>
 DEVICE void fetch_tile(u32 to, const u16* from, long long stride, int rows, int columns) {
     constexpr int TOTAL = ROWS * CHUNKS * GROUPS;
@@ -63,7 +63,7 @@ DEVICE void fetch_tile(u32 to, const u16* from, long long stride, int rows, int 
     }
 }
 
-// Rows of shared memory hold 64 elements, or 32 where BLOCK_K or the block is that small.
+// Rows of shared memory hold 64 elements, or 32 if BLOCK_K or the block is that small.
 template <int WIDTH> constexpr int chunks_of = WIDTH % 64 == 0 ? 8 : 4;
 constexpr int A_CHUNKS = chunks_of<A_TRANSPOSED ? BLOCK_M : BLOCK_K>;
 constexpr int B_CHUNKS = chunks_of<B_TRANSPOSED ? BLOCK_K : BLOCK_N>;
@@ -85,8 +85,8 @@ DEVICE void fetch_stage(u32 stage, const Problem& p, int from) {
     fetch_tile<B_ROWS, B_CHUNKS, B_GROUPS, B_ALIGN>(stage + A_BYTES, b, p.ldb, B_TRANSPOSED ? n : k, B_TRANSPOSED ? k : n);
 }
 
-// Blocks that run at the same time take tiles of the same few rows and columns of c, so that
-// their operands are found in the second-level cache.
+// Blocks that run at the same time take tiles of the same few rows and columns of c, so that they find
+// their operands in the second-level cache.
 DEVICE void place_block(Problem& p, int tile) {
     constexpr int GROUP = 8;
     int tiles_m = (p.m + BLOCK_M - 1) / BLOCK_M, tiles_n = (p.n + BLOCK_N - 1) / BLOCK_N;
@@ -120,8 +120,7 @@ mm(const u16* __restrict__ a, const u16* __restrict__ b, u16* __restrict__ c, fl
     int first = (int)(parts.begin(blockIdx.x) % parts.per_tile), count = (int)(parts.begin(blockIdx.x + 1) - parts.begin(blockIdx.x));
 
     float sums[M_TILES * N_TILES][64] = {};
-    // One stage is being read by the tensor cores while the next is issued, so copies run
-    // STAGES − 2 ahead.
+    // The tensor cores read one stage while the next is issued, so copies run STAGES − 2 ahead.
 #pragma unroll
     for (int s = 0; s < STAGES - 2; ++s) {
         if (s < count) fetch_stage(stages + s * STAGE_BYTES, p, (first + s) * BLOCK_K);
@@ -129,15 +128,14 @@ mm(const u16* __restrict__ a, const u16* __restrict__ b, u16* __restrict__ c, fl
     }
     for (int i = 0; i < count; ++i) {
         wait_for_copies<STAGES - 3>();
-        // What the copies wrote becomes visible to the tensor cores' way into shared memory.
+        // Makes the copied data visible to the tensor cores' reads of shared memory.
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
         __syncthreads();
         u32 tile_a = stages + i % STAGES * STAGE_BYTES, tile_b = tile_a + A_BYTES;
         wgmma_fence();
         wgmma_stage<M_TILES, N_TILES, A_TRANSPOSED, !B_TRANSPOSED>(sums, tile_a, tile_b, warpgroup);
         wgmma_commit();
-        // The stage of two steps ago: every warpgroup has waited for its products before the
-        // barrier above.
+        // The stage of two steps ago: every warpgroup waited for its products before the barrier above.
         int next = i + STAGES - 2;
         if (next < count) fetch_stage(stages + next % STAGES * STAGE_BYTES, p, (first + next) * BLOCK_K);
         commit_copies();
@@ -189,7 +187,7 @@ mm(const u16* __restrict__ a, const u16* __restrict__ b, u16* __restrict__ c, fl
         if (s < count) fetch_stage(stages + s * STAGE_BYTES, p, (first + s) * BLOCK_K);
         commit_copies();
     }
-    // Which of the four 8 × 8 matrices of an ldmatrix this lane addresses, and which row of it.
+    // Which of ldmatrix's four 8 × 8 matrices this lane addresses, and which row of it.
     int quarter = lane / 8, inner = lane % 8;
     for (int i = 0; i < count; ++i) {
         wait_for_copies<STAGES - 2>();

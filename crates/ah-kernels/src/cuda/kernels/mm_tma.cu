@@ -1,10 +1,10 @@
-// c[m,n] = a[m,k] · b[k,n] for 16-bit floating point with float32 sums, as Hopper wants it: one
-// warpgroup fetches tiles with the bulk tensor copy engine, CONSUMERS others multiply them by
-// wgmma, and neither waits for the other but through STAGES tiles of shared memory (sm_90a only).
+// c[m,n] = a[m,k] · b[k,n] for 16-bit floating point with float32 sums, for Hopper (sm_90a only). One
+// warpgroup fetches tiles with the bulk tensor copy engine; CONSUMERS other warpgroups multiply them with
+// wgmma. They wait for each other only through STAGES tiles of shared memory.
 //
-// The grid is as many blocks as run at once; each takes every gridDim.x-th tile (STREAM_K = 0) or an
-// equal part of the steps of all tiles (STREAM_K = 1, see Parts), and fetches its next tile while it
-// writes the last.
+// The grid has as many blocks as can run at once. Each block takes every gridDim.x-th tile (STREAM_K = 0)
+// or an equal part of the steps of all tiles (STREAM_K = 1, see Parts). It fetches its next tile while it
+// writes the last one.
 //
 // Configuration (all by -D):
 //   BLOCK_M BLOCK_N   the tile: 64 · CONSUMERS · i rows, 128 · j columns; steps of 64 in k
@@ -12,16 +12,16 @@
 //   A_TRANSPOSED B_TRANSPOSED   1: the operand's columns are contiguous, not its rows
 //   ELEMENT_BF16
 //
-// `maps` are two CUtensorMaps in global memory, for a and b: two dimensions, the contiguous one
-// first; boxes of 64 elements of it by BLOCK_M or BLOCK_N rows where k is contiguous, else by 64;
+// `maps` are two CUtensorMaps in global memory, for a and b. Each has two dimensions, the contiguous one
+// first; boxes of 64 contiguous elements by BLOCK_M or BLOCK_N rows if k is contiguous, else by 64;
 // 128-byte swizzle; zeros out of bounds.
 //
-// Launch: grid up to the number of parts, 128 · (1 + CONSUMERS) threads, shared memory 2048 +
-// STAGES · (BLOCK_M + BLOCK_N) · 128 bytes. `partial` has 2 · blocks · BLOCK_M · BLOCK_N floats
-// for STREAM_K; `tickets` one zero a tile, and is left so.
+// Launch: grid up to the number of parts, 128 · (1 + CONSUMERS) threads, shared memory 2048 + STAGES ·
+// (BLOCK_M + BLOCK_N) · 128 bytes. `partial` has 2 · blocks · BLOCK_M · BLOCK_N floats for STREAM_K.
+// `tickets` has one word a tile, zero before and after.
 
 constexpr int BLOCK_K = 64;
-constexpr int THREADS = 128 * CONSUMERS;  // that multiply
+constexpr int THREADS = 128 * CONSUMERS;  // the threads that multiply
 constexpr int M_TILES = BLOCK_M / (64 * CONSUMERS), N_TILES = BLOCK_N / 128;
 constexpr int A_BYTES = BLOCK_M * BLOCK_K * 2, STAGE_BYTES = (BLOCK_M + BLOCK_N) * BLOCK_K * 2;
 static_assert(BLOCK_M % (64 * CONSUMERS) == 0 && BLOCK_N % 128 == 0);
@@ -45,7 +45,7 @@ DEVICE void fetch_box(u32 to, const TensorMap* map, u32 barrier, int inner, int 
                  ::"r"(to), "l"(map), "r"(barrier), "r"(inner), "r"(outer) : "memory");
 }
 
-// A tile of `ROWS` of m or n by 64 of k: as rows of k, or as groups of 64 of m or n, k rows each.
+// A tile of `ROWS` of m or n by 64 of k: rows of k, or groups of 64 of m or n with k rows each.
 template <int ROWS, bool K_CONTIGUOUS> DEVICE void fetch_tile(u32 to, const TensorMap* map, u32 barrier, int row, int k) {
     if (K_CONTIGUOUS) {
         fetch_box(to, map, barrier, k, row);
@@ -62,8 +62,8 @@ struct Position {
     }
 };
 
-// The tiles of a block: those of a few rows and columns of c at the same time, so that operands are
-// found in the second-level cache.
+// The tiles of a block. Blocks work on few rows and columns of c at the same time, so that they find their
+// operands in the second-level cache.
 struct Tiles {
     int m_tiles, n_tiles;
     DEVICE int2 place(int tile) const {
@@ -91,7 +91,7 @@ mm_tma(const TensorMap* __restrict__ maps, u16* __restrict__ c, float* partial, 
     int steps = (k + BLOCK_K - 1) / BLOCK_K;
     Tiles tiles = {(m + BLOCK_M - 1) / BLOCK_M, (n + BLOCK_N - 1) / BLOCK_N};
     Parts parts = {(long long)tiles.m_tiles * tiles.n_tiles * steps, steps};
-    // Whole tiles are dealt out in turn, so that those under way at the same time are neighbours.
+    // Whole tiles are dealt in turn, so that tiles in work at the same time are neighbours.
     int begin = STREAM_K ? (int)parts.begin(blockIdx.x) : blockIdx.x * steps;
     int end = STREAM_K ? (int)parts.begin(blockIdx.x + 1) : (int)parts.units;
     auto stop_of = [&](int unit) { return min(end, (unit / steps + 1) * steps); };
@@ -127,7 +127,7 @@ mm_tma(const TensorMap* __restrict__ maps, u16* __restrict__ c, float* partial, 
                 wgmma_fence();
                 wgmma_stage<M_TILES, N_TILES, A_TRANSPOSED, !B_TRANSPOSED>(sums, tile_a, tile_b, warpgroup);
                 wgmma_commit();
-                // The products of the step before are done: its stage may be filled again.
+                // The products of the previous step are done: its stage may be filled again.
                 wgmma_wait<1>();
                 if (i > 0 && thread % 128 == 0) barrier_arrive(empty + last * 8);
                 last = at.stage;

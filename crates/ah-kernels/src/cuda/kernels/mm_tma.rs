@@ -3,7 +3,7 @@
 use super::launch::{Half, Ineligibility, Launch, Limits, MOST, at_least, at_most, blocks, multiple};
 use super::mm::MmProblem;
 
-/// A configuration of the kernel that fetches by Hopper's tensor copy engine.
+/// A configuration of the kernel that fetches with Hopper's tensor copy engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MmTma {
     block_m: u32,
@@ -31,10 +31,10 @@ const CHOICES: [MmTma; 8] = [
 /// Elements of k in a tile, and of the contiguous dimension in a box: 128 bytes.
 const BLOCK_K: u32 = 64;
 
-/// What the copy engine must know of an operand: the arguments of `cuTensorMapEncodeTiled` that are
-/// not always the same. The others: two dimensions, no interleave, 128-byte swizzle, promotion to
-/// 128 bytes in the second-level cache (256 lost up to 15 % on an H200 where the stride is no
-/// multiple of that), zeros out of bounds, element strides of 1.
+/// The arguments of `cuTensorMapEncodeTiled` that differ between operands. The same for all: two
+/// dimensions, no interleave, 128-byte swizzle, promotion to 128 bytes in the second-level cache (256 lost
+/// up to 15 % on an H200 if the stride is not a multiple of 256), zeros out of bounds, element strides of
+/// 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TensorMap {
     /// Type of the elements.
@@ -48,11 +48,11 @@ pub struct TensorMap {
 }
 
 impl MmTma {
-    /// The kernel's source. Its arguments are (`maps`, c, partial, tickets, m, n, k, ldc): the two
-    /// encoded maps of 128 bytes each lie in global memory at an address that 64 divides.
+    /// The kernel's source. Its arguments are (`maps`, c, partial, tickets, m, n, k, ldc). The two encoded
+    /// maps have 128 bytes each, in global memory at a multiple of 64.
     pub const SOURCE: &str = include_str!("mm_tma.cu");
 
-    /// Every configuration, whether an input suits it or not.
+    /// Every configuration, including those that do not suit every input.
     #[must_use]
     pub fn choices() -> &'static [Self] {
         &CHOICES
@@ -103,7 +103,7 @@ impl MmTma {
     /// How to launch the kernel on this input.
     ///
     /// # Errors
-    /// What makes the input unsuitable.
+    /// The reason why the input is not suitable.
     pub fn launch(&self, problem: &MmProblem, limits: &Limits) -> Result<Launch, Ineligibility> {
         let &MmProblem { m, n, k, .. } = problem;
         if limits.capability.0 != 9 {
@@ -118,7 +118,7 @@ impl MmTma {
             at_most("the operands' stride", stride, MOST)?;
         }
         let (block_m, block_n) = (u64::from(self.block_m), u64::from(self.block_n));
-        // More than three quarters of the block would multiply what does not exist.
+        // More than three quarters of the block would multiply elements beyond the end.
         at_least("m", m, if self.block_m == 64 { 1 } else { block_m / 4 })?;
         at_least("n", n, block_n / 4)?;
 
@@ -127,7 +127,7 @@ impl MmTma {
         at_most("the number of tiles times steps", units, MOST)?;
         let multiprocessors = u64::from(limits.multiprocessors);
         if self.stream_k {
-            // With many tiles the last round hardly counts, and the neighbourhood of tiles does.
+            // With many tiles the last round hardly counts, and neighbouring tiles share cached operands.
             at_most("the number of tiles", tiles, 4 * multiprocessors)?;
         }
         let grid = multiprocessors.min(if self.stream_k { units } else { tiles });

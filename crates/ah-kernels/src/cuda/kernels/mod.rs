@@ -1,9 +1,8 @@
-//! The candidate CUDA kernels and what there is to know about them without a device.
+//! The candidate CUDA kernels, and everything about them that needs no device.
 //!
-//! The kernels are the `.cu` files in this folder; [`COMMON`] goes before each of them. One module
-//! here for each: its configurations by name, the definitions to compile one with (`-DNAME=VALUE`),
-//! whether it can run an input at all, and how to launch it. All of it is arithmetic, tested
-//! without a GPU.
+//! The kernels are the `.cu` files in this folder; [`COMMON`] is put in front of each. Each has a module
+//! here: its configurations by name, the definitions to compile one with (`-DNAME=VALUE`), whether it can
+//! run an input, and how to launch it. All of this is arithmetic, tested without a GPU.
 //!
 //! | optimization | source | configurations |
 //! | --- | --- | --- |
@@ -11,8 +10,8 @@
 //! | `mixed_mm` | `mixed_mm.cu`, `mixed_mm_wgmma.cu`, `mixed_mm_direct.cu` | [`MixedMm`] |
 //! | `softmax` | `softmax.cu` | [`Softmax`] |
 //!
-//! Every kernel has one entry, named like its file. All operands start at addresses that 16
-//! divides, as every allocator of the device gives them.
+//! Every kernel has one entry, named like its file. All operands start at multiples of 16 bytes, as every
+//! allocator of the device returns them.
 
 mod launch;
 mod mixed_mm;
@@ -26,7 +25,7 @@ pub use mm::{Mm, MmProblem};
 pub use mm_tma::{MmTma, TensorMap};
 pub use softmax::{Softmax, SoftmaxProblem};
 
-/// What is put before every kernel's source.
+/// The text in front of every kernel's source.
 pub const COMMON: &str = include_str!("common.cuh");
 
 #[cfg(test)]

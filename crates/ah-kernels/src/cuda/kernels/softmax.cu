@@ -1,4 +1,4 @@
-// y = exp(x − max x) / Σ exp(x − max x) for every row of float32.
+// y = exp(x − max x) / Σ exp(x − max x) for every row of a float32 matrix.
 //
 // FORM picks the kernel (all by -D):
 //   REGISTERS  persistent: a row stays in the registers of ROW_THREADS threads, of CLUSTER blocks
@@ -6,14 +6,15 @@
 //   SHARED     persistent: rows stream through STAGES buffers in shared memory, so that the next
 //              row is on its way while this one is reduced; a block takes every gridDim.x-th row
 //   LOOPED     the row is read twice: online maximum and sum (Milakov and Gimelshein), then y
-// ROW_THREADS threads share a row (of one block), ROWS rows share a block (ROW_THREADS = 32, or
-// ROWS = 1). WIDTH floats a load (4, 2 or 1; it divides columns and the row strides). VECTORS loads
-// a thread: all of them for REGISTERS, the unrolling for LOOPED.
+// ROW_THREADS threads of a block share a row, and ROWS rows share a block (ROW_THREADS = 32, or ROWS = 1).
+// A load has WIDTH floats (4, 2 or 1; WIDTH divides columns and the row strides). VECTORS counts the loads
+// of a thread: all of them for REGISTERS, the unrolled ones for LOOPED.
 //
-// Plain loads and stores: `no_allocate` and `.cs` cost 5 to 10 % of the bandwidth on an H200.
+// Plain loads and stores are fastest: `no_allocate` and `.cs` cost 5 to 10 % of the bandwidth on an H200.
 //
-// Launch: REGISTERS and LOOPED: grid ⌈rows / ROWS⌉ · CLUSTER; SHARED: any grid, shared memory
-// STAGES · ROW_THREADS · WIDTH · ⌈columns / (ROW_THREADS · WIDTH)⌉ floats. Block ROW_THREADS · ROWS.
+// Launch: for REGISTERS and LOOPED, grid ⌈rows / ROWS⌉ · CLUSTER; for SHARED, any grid, and shared memory
+// STAGES · ROW_THREADS · WIDTH · ⌈columns / (ROW_THREADS · WIDTH)⌉ floats. A block has ROW_THREADS · ROWS
+// threads.
 
 #define REGISTERS 0
 #define SHARED 1
@@ -53,7 +54,7 @@ DEVICE void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.alig
 DEVICE void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 #endif
 
-// Reduces over the threads of a row. `slots` belongs to this call alone.
+// Reduces over the threads of a row. Only this call uses `slots`.
 template <class Op> DEVICE float reduce(float x, float* slots) {
 #pragma unroll
     for (int d = 16; d > 0; d /= 2) x = Op::of(x, __shfl_xor_sync(0xffffffff, x, d));
@@ -66,7 +67,7 @@ template <class Op> DEVICE float reduce(float x, float* slots) {
         for (int d = WARPS / 2; d > 0; d /= 2) x = Op::of(x, __shfl_xor_sync(0xffffffff, x, d));
     }
 #if CLUSTER > 1
-    // Every block's value goes to every block; all add them in the same order.
+    // Every block sends its value to every block; all add them in the same order.
     float* exchange = slots + 32;
     if (threadIdx.x < CLUSTER) {
         u32 to;
@@ -93,7 +94,7 @@ extern "C" __global__ void __launch_bounds__(ROW_THREADS * ROWS)
 softmax(const float* __restrict__ x, float* __restrict__ y, int rows, int columns, long long x_stride, long long y_stride) {
     __shared__ float slots[2][SLOTS];
     int row = blockIdx.x / CLUSTER * ROWS + threadIdx.x / ROW_THREADS;
-    if (ROWS > 1 && row >= rows) return;  // whole warps: ROW_THREADS is 32 then
+    if (ROWS > 1 && row >= rows) return;  // whole warps: ROW_THREADS is 32 in this case
     int first = threadIdx.x % ROW_THREADS;
 #if CLUSTER > 1
     cluster_arrive();  // shared memory of a block may be written once the block has started
@@ -204,11 +205,11 @@ extern "C" __global__ void __launch_bounds__(ROW_THREADS * ROWS)
 softmax(const float* __restrict__ x, float* __restrict__ y, int rows, int columns, long long x_stride, long long y_stride) {
     __shared__ float slots[2][SLOTS];
     int row = blockIdx.x * ROWS + threadIdx.x / ROW_THREADS, thread = threadIdx.x % ROW_THREADS;
-    if (ROWS > 1 && row >= rows) return;  // whole warps: ROW_THREADS is 32 then
+    if (ROWS > 1 && row >= rows) return;  // whole warps: ROW_THREADS is 32 in this case
     x += row * x_stride, y += row * y_stride;
     constexpr int STRIDE = ROW_THREADS * WIDTH;
 
-    // The least finite number and not −∞: the difference of two infinities would be NaN.
+    // The least finite number instead of −∞: the difference of two infinities would be NaN.
     float max = -3.4028234e38f, sum = 0.0f;
     for (int base = thread * WIDTH; base < columns; base += STRIDE * VECTORS) {
         Vec v[VECTORS];
@@ -226,7 +227,7 @@ softmax(const float* __restrict__ x, float* __restrict__ y, int rows, int column
             for (int j = 0; j < WIDTH; ++j) larger = fmaxf(larger, v[i].x[j]);
         sum *= exp_of_difference(max, larger);
         max = larger;
-        // A sum of its own: a long row would lose digits in one running sum.
+        // Each vector is summed on its own: one running sum would lose digits on a long row.
         float part = 0.0f;
 #pragma unroll
         for (int i = 0; i < VECTORS; ++i)

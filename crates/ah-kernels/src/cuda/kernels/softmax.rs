@@ -16,14 +16,14 @@ pub struct SoftmaxProblem {
     pub output_stride: u64,
 }
 
-/// Where a row is between its first and its last reading.
+/// The place of a row between its first and its last reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Form {
-    /// In the registers of a cluster of so many blocks.
+    /// The registers of a cluster of this many blocks.
     Registers { cluster: u32 },
-    /// In one of so many buffers in shared memory.
+    /// One of this many buffers in shared memory.
     Shared { stages: u32 },
-    /// In memory: it is read twice, so many vectors a thread at a time.
+    /// Memory: the row is read twice, with this many vectors a thread at a time.
     Looped { vectors: u32 },
 }
 
@@ -42,7 +42,7 @@ const fn softmax(form: Form, threads: u32, rows: u32, width: u32) -> Softmax {
 
 const ONE: Form = Registers { cluster: 1 };
 
-/// Runs every input: it reads single elements, and a row of any length.
+/// Runs every input: it reads single elements, and rows of any length.
 const FALLBACK: Softmax = softmax(Looped { vectors: 4 }, 256, 1, 1);
 
 const CHOICES: [Softmax; 42] = [
@@ -94,7 +94,7 @@ impl Softmax {
     /// The kernel's source.
     pub const SOURCE: &str = include_str!("softmax.cu");
 
-    /// Every configuration, whether an input suits it or not.
+    /// Every configuration, including those that do not suit every input.
     #[must_use]
     pub fn choices() -> &'static [Self] {
         &CHOICES
@@ -120,8 +120,8 @@ impl Softmax {
         !matches!(self.form, Looped { .. })
     }
 
-    /// The definitions to compile the kernel with, `NAME=VALUE`. Those of a persistent one depend
-    /// on the number of columns.
+    /// The definitions to compile the kernel with, `NAME=VALUE`. For a persistent kernel they depend on the
+    /// number of columns.
     #[must_use]
     pub fn defines(&self, problem: &SoftmaxProblem) -> Vec<String> {
         let (form, vectors, cluster, stages) = match self.form {
@@ -140,10 +140,10 @@ impl Softmax {
         ]
     }
 
-    /// How to launch the kernel on this input. The size of a cluster is compiled in.
+    /// How to launch the kernel on this input. The definitions fix the size of a cluster.
     ///
     /// # Errors
-    /// What makes the input unsuitable.
+    /// The reason why the input is not suitable.
     pub fn launch(&self, problem: &SoftmaxProblem, limits: &Limits) -> Result<Launch, Ineligibility> {
         let &SoftmaxProblem { rows, columns, .. } = problem;
         limits.capability((8, 0), "8.0")?;
@@ -158,7 +158,7 @@ impl Softmax {
         ] {
             multiple(what, size, u64::from(self.width))?;
         }
-        // Half of the threads would have nothing to do; the fallback takes every input all the same.
+        // Half of the threads would be idle. The fallback takes every input nevertheless.
         at_least(
             "columns",
             columns,
@@ -200,7 +200,7 @@ impl Softmax {
         u64::from(self.threads * self.width * cluster)
     }
 
-    /// Loads a thread for the whole row.
+    /// Loads of one thread for the whole row.
     fn vectors(&self, problem: &SoftmaxProblem) -> u64 {
         problem.columns.div_ceil(self.row())
     }

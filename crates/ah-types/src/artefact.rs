@@ -1,13 +1,12 @@
-//! Artefacts are written beside their place and renamed, so that a reader sees
-//! the old file or the new one, never a part.
+//! Artefacts are written to a temporary file and renamed, so that a reader sees the old file or the new
+//! one, never a part.
 
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes `bytes` to `path` by way of a temporary file in the same folder.
+/// Writes `bytes` to `path` through a temporary file in the same folder.
 ///
-/// What stands at `path` and is no regular file (a pipe, `/dev/stdout`) is written to and never
-/// replaced.
+/// If `path` is not a regular file (a pipe, `/dev/stdout`), it is written to and never replaced.
 ///
 /// # Errors
 /// Any I/O error; a regular file at `path` is then as it was before.
@@ -26,7 +25,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // tempfile makes it private; an artefact is as readable as any new file.
+        // tempfile creates a private file; an artefact is as readable as any new file.
         file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
     }
     file.persist(path).map_err(|e| e.error)?;

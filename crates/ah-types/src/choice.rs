@@ -1,4 +1,4 @@
-//! Choices and what measuring one gave.
+//! Choices, and the outcome of measuring one.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,23 +15,23 @@ impl ChoiceId {
     }
 }
 
-/// What came of measuring one choice on one input.
+/// The outcome of measuring one choice on one input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "outcome")]
 pub enum Outcome {
-    /// One feedback (milliseconds, above 0) a sample.
+    /// It ran, and its results were right.
     Measured {
-        /// In the order in which they were taken.
+        /// One feedback (milliseconds, above 0) for each sample, in the order in which they were taken.
         feedback: Vec<f64>,
     },
-    /// Not offered here (an instruction set is missing, say). Leaves no row in the log.
+    /// Not offered here (an instruction set is missing, say). The log has no row for it.
     Skipped {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Offered, and it failed or gave a wrong result. Stands in the log as `inf`.
+    /// Offered, but it failed or returned a wrong result. The log has `inf`.
     Failed {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -58,8 +58,8 @@ impl Outcome {
     }
 }
 
-/// The median; the mean of the two middle values for an even count. `None` without values.
-/// A value that is infinite counts as such (so half or more failures make it infinite).
+/// Returns the median: the mean of the two middle values for an even count, `None` without values. Infinite
+/// values count, so it is infinite if half or more failed.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     if values.is_empty() {

@@ -9,9 +9,9 @@ use crate::shown::quoted;
 /// The value of one feature.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Of a numerical feature.
+    /// The value of a numerical feature.
     Number(f64),
-    /// Of a categorical feature.
+    /// The value of a categorical feature.
     Category(Arc<str>),
 }
 
@@ -35,8 +35,8 @@ impl Value {
     }
 }
 
-/// Prints the value as it stands in a log: whole numbers without a point,
-/// other numbers with the shortest decimal that reads back to the same f64.
+/// Prints the value as in a log: whole numbers without a point, other numbers with the shortest decimal
+/// that reads back to the same f64.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -112,10 +112,10 @@ pub fn bool_name(b: bool) -> &'static str {
     if b { "True" } else { "False" }
 }
 
-/// A value without ownership: what expressions and trees compute with.
+/// A borrowed value: what expressions and trees compute with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar<'a> {
-    /// A number; NaN stands for *undefined*.
+    /// A number; NaN means *undefined*.
     Number(f64),
     /// A truth value; as a category it is `True` or `False`.
     Bool(bool),
@@ -167,13 +167,13 @@ pub struct Context {
 }
 
 impl Context {
-    /// An empty context.
+    /// Returns an empty context.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The context with one more value (or another value for a name that it has).
+    /// Returns the context with one more value, or another value for an existing name.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.set(name, value);
@@ -195,13 +195,13 @@ impl Context {
         self.entries.iter().find(|(n, _)| &**n == name).map(|(_, v)| v)
     }
 
-    /// The number of this name, where it is one.
+    /// Returns the number of this name, if it is one.
     #[must_use]
     pub fn number(&self, name: &str) -> Option<f64> {
         self.get(name).and_then(|v| v.as_scalar().number())
     }
 
-    /// The category of this name, where it is one.
+    /// Returns the category of this name, if it is one.
     #[must_use]
     pub fn category(&self, name: &str) -> Option<&str> {
         self.get(name).and_then(|v| v.as_scalar().category())
@@ -215,8 +215,8 @@ impl Context {
     /// The values by the slots of `schema`, ready for expressions and trees.
     ///
     /// # Errors
-    /// [`ContextError`] names the first feature that is missing or of the other kind.
-    /// Names that the schema does not know are passed over.
+    /// [`ContextError`] names the first feature that is missing or of the other kind. Names that the schema
+    /// does not have are ignored.
     pub fn row(&self, schema: &Schema) -> Result<Vec<Value>, ContextError> {
         schema
             .features()
@@ -263,15 +263,15 @@ pub enum ContextError {
     /// A feature has no value.
     #[error("the context lacks the feature {}; add it", quoted(feature))]
     Missing {
-        /// Its name.
+        /// The feature's name.
         feature: String,
     },
     /// A feature's value is of the other kind.
     #[error("the feature {} should be {expected}, found {}", quoted(feature), quoted(found))]
     Kind {
-        /// Its name.
+        /// The feature's name.
         feature: String,
-        /// The kind that the schema says.
+        /// The kind in the schema.
         expected: FeatureKind,
         /// The value found.
         found: String,

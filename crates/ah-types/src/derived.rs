@@ -15,7 +15,8 @@ use crate::shown::quoted;
 pub struct Derived {
     /// The feature's name, for example `m*k`.
     pub name: String,
-    /// Its text in [the expression language](crate::expr); it may use logged features and derived ones before it.
+    /// Its expression, in [the expression language](crate::expr); it may use logged features and derived
+    /// ones before it.
     pub expression: String,
 }
 
@@ -27,7 +28,7 @@ pub enum DerivedError {
     Parse {
         /// Its name.
         name: String,
-        /// Where and why.
+        /// The place and the reason.
         source: ParseError,
     },
     /// It does not fit the schema.
@@ -35,13 +36,14 @@ pub enum DerivedError {
     Type {
         /// Its name.
         name: String,
-        /// Where and why.
+        /// The place and the reason.
         source: TypeError,
     },
-    /// Its name is taken.
+    /// Another feature has its name.
     #[error(transparent)]
     Duplicate(#[from] DuplicateFeature),
-    /// Derived features that use derived features multiply: computing it could take for ever.
+    /// It takes too many operations: derived features that use derived features multiply, so computing it
+    /// could take for ever.
     #[error(
         "derived feature {} takes {cost} steps through the derived features that it uses; at most {MAX_COST} are allowed",
         quoted(name)
@@ -54,12 +56,12 @@ pub enum DerivedError {
     },
 }
 
-/// Most operations that one derived feature may take for one row. They may lie as deep as they are many:
-/// a chain of 10,000 overflows the stack of a thread.
+/// Most operations that one derived feature may take for one row. They may nest as deep as they are many: a
+/// chain of 10,000 overflows the stack of a thread.
 const MAX_COST: u64 = 2_000;
 
-/// The features that expressions and trees see: the logged ones in the slots of
-/// [`base`](Self::base), the derived ones in the slots behind them.
+/// The features that expressions and trees see: the logged ones in the slots of [`base`](Self::base), the
+/// derived ones in the slots after them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Features {
     base: Schema,
@@ -104,7 +106,7 @@ impl Features {
         &self.base
     }
 
-    /// The logged features and, behind them, the derived ones.
+    /// Returns the logged features, followed by the derived ones.
     #[must_use]
     pub fn all(&self) -> &Schema {
         &self.all
@@ -116,8 +118,8 @@ impl Features {
         &self.derived
     }
 
-    /// A row over all slots: values of the logged features are taken from `values`
-    /// (in the order of [`base`](Self::base)), derived ones are computed when asked for.
+    /// Returns a row over all slots. `values` are those of the logged features, in the order of
+    /// [`base`](Self::base); derived features are computed on demand.
     #[must_use]
     pub fn row<'a, R: Row + ?Sized>(&'a self, values: &'a R) -> FeatureRow<'a, R> {
         FeatureRow { features: self, values }

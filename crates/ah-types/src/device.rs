@@ -1,6 +1,6 @@
 //! Device identity: which machine a log was measured on and a heuristic is valid for.
 //!
-//! PyTorch's `shared_memory` and `device_capa` are the same on H100 and H200, so ours goes further.
+//! PyTorch's `shared_memory` and `device_capa` are the same on H100 and H200, so our identity has more.
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ pub struct Cpu {
     /// Data and unified caches by level, in bytes: L1, L2, L3. Unknown levels are left out.
     #[serde(default)]
     pub caches: Vec<u64>,
-    /// Those that matter to kernels here, for example `avx2`, sorted.
+    /// The instruction sets that matter to our kernels, for example `avx2`, sorted.
     #[serde(default)]
     pub instruction_sets: Vec<String>,
 }
@@ -88,12 +88,11 @@ impl Device {
         }
     }
 
-    /// Whether a heuristic learned on `self` may be used on `other`: `Err` names what differs
-    /// and both values. Drivers, clocks and library versions may differ; what decides how
-    /// kernels compare may not.
+    /// Checks that a heuristic learned on `self` may be used on `other`. Drivers, clocks and library
+    /// versions may differ; everything that changes which kernel is fastest may not.
     ///
     /// # Errors
-    /// The first difference, in words.
+    /// [`DeviceMismatch`] names the first difference, with both values.
     pub fn admits(&self, other: &Self) -> Result<(), DeviceMismatch> {
         let differ = |what, learned: &dyn fmt::Display, here: &dyn fmt::Display| {
             Err(DeviceMismatch { what, learned: learned.to_string(), here: here.to_string() })
@@ -150,8 +149,8 @@ impl fmt::Display for Device {
 pub struct DeviceMismatch {
     /// What differs.
     pub what: &'static str,
-    /// Where it was learned.
+    /// The value on the device that the heuristic was learned on.
     pub learned: String,
-    /// Here.
+    /// The value on this device.
     pub here: String,
 }

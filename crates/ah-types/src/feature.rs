@@ -1,4 +1,4 @@
-//! Features and schemas: what a context consists of.
+//! Features and schemas: the parts of a context.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ impl std::fmt::Display for FeatureKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Feature {
-    /// The name as it stands in logs, for example `mat1_stride_0`.
+    /// The name as in logs, for example `mat1_stride_0`.
     pub name: String,
     /// Numerical or categorical.
     pub kind: FeatureKind,
@@ -61,15 +61,15 @@ impl Feature {
     }
 }
 
-/// An ordered list of features with distinct names. The position of a feature
-/// in its schema is the *slot* by which rows, expressions and trees find it.
+/// An ordered list of features with distinct names. The position of a feature in its schema is its *slot*;
+/// rows, expressions and trees refer to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schema {
     features: Vec<Feature>,
     slots: FxHashMap<String, usize>,
 }
 
-/// A feature stands in a schema twice.
+/// A schema has two features of one name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the feature {} stands twice in the schema; give each feature a name of its own", quoted(_0))]
 pub struct DuplicateFeature(pub String);
@@ -87,7 +87,7 @@ impl Schema {
         Ok(schema)
     }
 
-    /// Adds a feature behind the others and returns its slot.
+    /// Adds a feature at the end and returns its slot.
     ///
     /// # Errors
     /// [`DuplicateFeature`] when the name is taken.
@@ -125,7 +125,7 @@ impl Schema {
         self.features.len()
     }
 
-    /// True without features.
+    /// Returns true if there are no features.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.features.is_empty()

@@ -17,8 +17,8 @@ pub enum FieldValue {
 
 /// Returns the fields of a structured name, `None` for any other.
 ///
-/// A value ends at the first `_`; what follows, up to the next `=`, is the next key. So keys may hold `_` and
-/// values may not.
+/// A value ends at the first `_`; the text from there to the next `=` is the next key. So keys may contain
+/// `_` and values may not.
 #[must_use]
 pub fn fields(name: &str) -> Option<Vec<(String, FieldValue)>> {
     let mut fields: Vec<(String, FieldValue)> = Vec::new();

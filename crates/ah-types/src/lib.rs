@@ -1,15 +1,14 @@
 //! The vocabulary and the file formats of AutoHeuristic.
 //!
-//! Every other crate of the workspace speaks in these words, and they meet through these files:
+//! Every other crate of the workspace uses these words, and they exchange these files:
 //!
-//! 1. An [`Optimization`] is a decision point with a name. It says which [`Feature`]s a
-//!    [`Context`] has, which [derived features](Derived) are computed from them, what to fall
-//!    back to and on which domain a heuristic holds.
+//! 1. An [`Optimization`] is a decision point with a name. It lists the [`Feature`]s of a [`Context`], the
+//!    [derived features](Derived) that are computed from them, the fallback, and the domain in which a
+//!    heuristic is valid.
 //! 2. `ah-collect` measures choices on inputs and appends to a [log](mod@log) (`train.txt`).
 //! 3. `ah-train` reads the log and writes a [`Model`] (`model.json`): a [`tree`] whose leaves
 //!    rank the choices.
-//! 4. `ah-codegen` turns the model into source code; `ah-runtime` asks a model or the
-//!    generated code.
+//! 4. `ah-codegen` turns the model into source code; `ah-runtime` asks a model or the generated code.
 //!
 //! Nothing here runs a kernel, reads a clock or prints.
 //!

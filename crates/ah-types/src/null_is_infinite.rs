@@ -1,4 +1,4 @@
-//! For serde: JSON has no infinity, so `null` stands for it.
+//! Serializes infinity as `null`: JSON has no infinity.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

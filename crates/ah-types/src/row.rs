@@ -17,9 +17,9 @@ pub trait Row {
         self.scalar(slot).and_then(Scalar::category)
     }
 
-    /// Whether this category differs from every other one for sure. Generated code has one value for all
-    /// categories that the model does not name, so it cannot compare two of them; where a model decides,
-    /// such a comparison is therefore undefined.
+    /// Returns whether this category certainly differs from every other one. Generated code has one value
+    /// for all categories that the model does not name, so it cannot compare two of them. In a model's
+    /// decision, such a comparison is therefore undefined.
     fn tells_apart(&self, category: &str) -> bool {
         let _ = category;
         true

@@ -1,11 +1,11 @@
-//! Text from files in messages: quoted, with control characters escaped, and cut to a length that a
-//! terminal can take. A file may hold a name of megabytes, or one with escape codes.
+//! Text from files in messages: quoted, with control characters escaped, and cut to a length that fits a
+//! terminal. A file may contain a name of megabytes, or one with escape codes.
 
 /// The most characters of a name or value in a message.
 const MOST: usize = 60;
-/// The most characters of an expression, or of the reason that a library gives.
+/// The most characters of an expression, or of a library's reason.
 const MOST_TEXT: usize = 300;
-/// The most characters of its end, behind the cut.
+/// The most characters of its end, after the cut.
 const MOST_END: usize = 100;
 /// The most names in a list.
 const MOST_NAMES: usize = 20;
@@ -20,8 +20,8 @@ pub(crate) fn expression(text: &str) -> String {
     format!("{:?}", cut(text, MOST_TEXT))
 }
 
-/// Returns names separated by commas, in quotes where they need them: the first twenty, and how many
-/// more there are.
+/// Returns the first twenty names separated by commas, in quotes if they need them, and the number of
+/// further names.
 pub(crate) fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
     let shown = |name: &str| {
         let plain = name.len() <= MOST && name.bytes().all(|b| b.is_ascii_graphic());
@@ -36,11 +36,11 @@ pub(crate) fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> Strin
     list.join(", ")
 }
 
-/// Returns the reason that a library gives. Of each line longer than 400 characters the middle is cut out, and
-/// control characters are escaped.
+/// Returns a library's reason. The middle of each line longer than 400 characters is cut, and control
+/// characters are escaped.
 pub(crate) fn reason(text: &str) -> String {
     let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    // The value that a library refuses stands in the middle, and what it expects at the end.
+    // Such a reason has the refused value in the middle, and the expected one at the end.
     let shortened = |line: &str| match line.char_indices().rev().nth(MOST_END) {
         Some((end, _)) if end > MOST_TEXT => format!("{}{}", cut(line, MOST_TEXT), &line[end..]),
         _ => line.to_owned(),

@@ -8,27 +8,27 @@ use serde::{Deserialize, Serialize};
 pub struct TimingPolicy {
     /// Runs of each choice before its first sample.
     pub warmup_runs: u32,
-    /// Samples of each choice at least, unless it is out of the running or over budget.
+    /// Least samples of each choice, unless it drops out or exceeds its budget.
     pub min_samples: u32,
-    /// Samples of each choice at most.
+    /// Most samples of each choice.
     pub max_samples: u32,
-    /// Sampling stops when the 95 % interval of the median is at most this share of it to each side.
+    /// Sampling stops when the 95 % interval of the median extends at most this share of it to each side.
     pub target_relative_error: f64,
     /// Milliseconds that all samples of one choice on one input may take.
     pub budget_ms: f64,
-    /// A sample of a shorter kernel is the mean of as many runs as fill this many milliseconds.
+    /// A sample of a shorter kernel is the mean of enough runs to fill this many milliseconds.
     pub min_sample_ms: f64,
     /// Caches are emptied before each sample.
     pub cold: bool,
-    /// A choice is out of the running when its fastest sample takes more than this many times
-    /// the slowest sample of the best choice so far; infinite never stops early.
+    /// A choice drops out when its fastest sample takes more than this many times the slowest sample of the
+    /// best choice so far; with infinity, none does.
     #[serde(with = "crate::null_is_infinite")]
     pub early_stop_ratio: f64,
     /// Samples of one choice taken in a row before the next choice's turn.
     pub burst: u32,
-    /// Rows of each choice in the log (PyTorch's `num_reps`): its samples are cut, in the order
-    /// in which they were taken, into so many groups, and each row is the mean of the fastest three
-    /// quarters of a group.
+    /// Rows of each choice in the log (PyTorch's `num_reps`). Its samples are divided, in the order in
+    /// which they were taken, into this many groups. Each row is the mean of the fastest three quarters of
+    /// a group.
     pub repetitions: u32,
 }
 
@@ -50,13 +50,12 @@ impl Default for TimingPolicy {
 }
 
 impl TimingPolicy {
-    /// The rows that `samples`, in the order in which they were taken, make in the log.
+    /// Returns the log's rows for `samples`, which are in the order in which they were taken.
     ///
-    /// A quarter of each group, the slowest samples, does not count: the noise of kernels has a sharp
-    /// lower edge and a long upper tail. Of the rest the mean is taken and not the median, because
-    /// short times lie on a coarse grid (0.17 µs on an H200), where medians jump from one point to
-    /// the next: with means, a repeated run of `mm` changed none of 83 winners that were 3 % ahead,
-    /// with medians of the same samples 8 of 92.
+    /// The slowest quarter of each group does not count: the noise of kernels has a sharp lower edge and a
+    /// long upper tail. The row is a mean and not a median, because short times are on a coarse grid (0.17
+    /// µs on an H200) and medians jump between its points. In a repeated run of `mm`, means changed 0 of 83
+    /// winners that were 3 % ahead; medians of the same samples changed 8 of 92.
     ///
     /// ```
     /// # use ah_types::TimingPolicy;
@@ -72,12 +71,12 @@ impl TimingPolicy {
     }
 }
 
-/// The mean without the slowest quarter, rounded up; of one sample, itself.
+/// Returns the mean without the slowest quarter (at least one sample); the mean of one sample is that sample.
 fn mean_of_fastest(samples: &[f64]) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
     let kept = (samples.len() - samples.len().div_ceil(4)).max(1);
-    #[allow(clippy::cast_precision_loss)] // As many as samples.
+    #[allow(clippy::cast_precision_loss)] // As many as there are samples.
     let mean = sorted[..kept].iter().sum::<f64>() / kept as f64;
     mean
 }

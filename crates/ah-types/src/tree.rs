@@ -1,13 +1,13 @@
-//! Decision trees: the split rule, the descent and what a leaf says.
+//! Decision trees: the split rule, the descent, and the leaves.
 //!
-//! This file is the one definition of the split rule. Fitting, evaluation and all generated
-//! code follow it:
+//! This file is the only definition of the split rule. Fitting, evaluation and all generated code follow
+//! it:
 //!
 //! - numerical: `value <= threshold` goes left, everything else right. Thresholds are finite.
 //! - categorical: `value == category` goes right, another *known* category left (PyTorch's
 //!   one-hot order).
-//! - an undefined value (NaN, a derived feature without value) or a category that training
-//!   never saw ends the descent: the answer is *unsure*.
+//! - An undefined value (NaN, a derived feature without value) or a category that is not in the training
+//!   data ends the descent: the answer is *unsure*.
 
 use crate::choice::ChoiceId;
 use crate::row::Row;
@@ -18,25 +18,25 @@ use crate::unsure::{LeafUnsure, Unsure};
 pub enum Node {
     /// A test with two outcomes.
     Split {
-        /// What is tested.
+        /// The test.
         test: Test,
-        /// The node for `value <= threshold`, or for another category.
+        /// The child for `value <= threshold`, or for another category.
         left: u32,
-        /// The node for `value > threshold`, or for this category.
+        /// The child for `value > threshold`, or for this category.
         right: u32,
     },
     /// The end of a path.
     Leaf(Leaf),
 }
 
-/// What a split tests.
+/// The test of a split.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Test {
     /// `value <= threshold`
     Numerical {
-        /// The feature's slot, derived features behind the logged ones.
+        /// The feature's slot; derived features come after the logged ones.
         slot: usize,
-        /// Finite.
+        /// The threshold, finite.
         threshold: f64,
     },
     /// `value == category`
@@ -65,7 +65,7 @@ pub fn goes_left(value: f64, threshold: f64) -> bool {
     value <= threshold
 }
 
-/// The end of a path: what training saw there and what to choose.
+/// The end of a path: the evidence from the training inputs that end here, and the choices.
 ///
 /// Choices that training measured in this leaf come before all others in both rankings, and a choice that
 /// it never measured here is never allowed. [`Model::validate`](crate::Model::validate) checks this.
@@ -73,40 +73,41 @@ pub fn goes_left(value: f64, threshold: f64) -> bool {
 pub struct Leaf {
     /// Training inputs that ended here.
     pub samples: u64,
-    /// Why the leaf declines whatever is offered, where it does.
+    /// The reason why this leaf always declines, if it does.
     pub unsure: Option<LeafUnsure>,
     /// Choices, best first.
     pub ranking: Vec<Ranked>,
-    /// For each logged feature the least and the greatest value that training saw here; `None`
-    /// for categories. Empty where unknown.
+    /// The least and greatest value of each logged feature among the training inputs; `None` for
+    /// categories. Empty if unknown.
     pub ranges: Vec<Option<(f64, f64)>>,
-    /// The ranking for inputs outside these ranges, best first: of each choice the worse of two scores, that
-    /// of the leaf and one drawn harder towards the nodes above. Empty: the same as inside.
+    /// The ranking for inputs outside these ranges, best first. The score of a choice is the worse of two:
+    /// the leaf's own, and one that is shrunk more strongly towards the nodes above. Empty if the same
+    /// ranking holds outside.
     pub outside: Vec<Place>,
 }
 
-/// One choice in a leaf's ranking, with what training saw of it there.
+/// A choice in a leaf's ranking, with its evidence from the leaf's training inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranked {
     /// The choice.
     pub choice: ChoiceId,
-    /// By what the ranking is sorted, least first: the mean log slowdown, drawn towards that of
-    /// the nodes above; with a promise, inputs on which the choice is too slow cost more.
+    /// The ranking's order, least first: the mean log slowdown, shrunk towards the mean of the nodes above.
+    /// With a promise, inputs on which the choice is too slow cost more.
     pub score: f64,
-    /// Share of the leaf's inputs that it wins (ties shared).
+    /// The share of the leaf's inputs on which it wins (ties are shared).
     pub probability: f64,
-    /// Inputs of the leaf where it was measured.
+    /// The number of the leaf's inputs on which it was measured.
     pub measured: u64,
-    /// True where it was measured on nearly every input of the leaf on which it can run (99 %), so that a
-    /// program that does not say what it offers can be expected to offer it.
+    /// True if it was measured on nearly all (99 %) of the leaf's inputs on which it can run. A program
+    /// that does not list its choices is expected to offer it.
     pub usual: bool,
-    /// Geometric mean of its slowdown there; infinite where it was never measured.
+    /// The geometric mean of its slowdown there; infinite if it was never measured.
     pub slowdown: f64,
-    /// Its worst slowdown there; infinite where it failed.
+    /// Its worst slowdown there; infinite if it failed.
     pub worst: f64,
-    /// Its worst time over the fallback's there (below 1 is faster); infinite where unknown.
+    /// Its worst time divided by the fallback's there (below 1 is faster); infinite if unknown.
     pub worst_over_fallback: f64,
-    /// False where the promise does not allow it: it is passed over.
+    /// False if the promise does not allow it: it is skipped.
     pub allowed: bool,
 }
 
@@ -123,14 +124,14 @@ impl Ranked {
 pub struct Place {
     /// The choice.
     pub choice: ChoiceId,
-    /// By what the ranking is sorted, least first.
+    /// The ranking's order, least first.
     pub score: f64,
-    /// False where the promise does not allow it, or training never measured it here: it is passed over.
+    /// False if the promise does not allow it, or training never measured it here: it is skipped.
     pub allowed: bool,
 }
 
 impl Leaf {
-    /// True where a logged feature is outside what training saw in this leaf. An undefined number is.
+    /// Returns true if a logged feature is outside the leaf's ranges. An undefined number is outside.
     pub fn is_outside(&self, row: &(impl Row + ?Sized)) -> bool {
         let outside = |(slot, range): (usize, &Option<(f64, f64)>)| {
             range.is_some_and(|(least, greatest)| !(least..=greatest).contains(&row.number(slot)))
@@ -138,14 +139,14 @@ impl Leaf {
         self.ranges.iter().enumerate().any(outside)
     }
 
-    /// The ranking that holds inside what training saw, or outside.
+    /// Returns the ranking for inputs inside the leaf's ranges, or outside.
     pub fn places(&self, outside: bool) -> impl Iterator<Item = Place> + '_ {
         let outside = outside && !self.outside.is_empty();
         let count = if outside { self.outside.len() } else { self.ranking.len() };
         (0..count).map(move |i| if outside { self.outside[i] } else { self.ranking[i].place() })
     }
 
-    /// What training saw of a choice here.
+    /// Returns a choice with its evidence, if the leaf ranks it.
     #[must_use]
     pub fn ranked(&self, choice: ChoiceId) -> Option<&Ranked> {
         self.ranking.iter().find(|r| r.choice == choice)
@@ -157,13 +158,14 @@ impl Leaf {
         self.ranked(choice).is_some_and(|ranked| ranked.usual)
     }
 
-    /// What to take where the program does not say what it offers: the fallback and the usual choices are.
+    /// Returns the choice for a program that does not list its choices: it is expected to offer the
+    /// fallback and the usual choices.
     #[must_use]
     pub fn choose(&self, fallback: Option<ChoiceId>, outside: bool) -> Option<&Ranked> {
         self.pick(fallback, outside, |choice| Some(choice) == fallback || self.is_usual(choice))
     }
 
-    /// What to take of the offered choices by [`pick`], inside or outside of what training saw.
+    /// Returns the choice among the offered ones by [`pick`], inside or outside the leaf's ranges.
     pub fn pick(
         &self,
         fallback: Option<ChoiceId>,
@@ -175,11 +177,11 @@ impl Leaf {
     }
 }
 
-/// The choice to take of a ranking: the first that is offered and allowed.
+/// Returns the choice to take from a ranking: the first that is offered and allowed.
 ///
-/// `None` declines: no offered choice is allowed, or the walk comes to the fallback after passing over an
-/// offered choice (the heuristic then knows nothing better than the fallback). Where there is a fallback and
-/// it is not offered, declining means nothing, and the first offered choice is taken.
+/// `None` declines: no offered choice is allowed, or an offered choice that is not allowed ranks before the
+/// fallback (so the heuristic knows nothing better than the fallback). If there is a fallback but it is not
+/// offered, declining is impossible, and the first offered choice is taken.
 pub fn pick(
     ranking: impl IntoIterator<Item = Place>,
     fallback: Option<ChoiceId>,
@@ -201,7 +203,7 @@ pub fn pick(
     if fallback.is_some_and(|fallback| !offered(fallback)) { passed_over } else { None }
 }
 
-/// A binary tree in one `Vec`: the root first, children behind their parent.
+/// A binary tree in one `Vec`: the root comes first, children come after their parent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
     /// The nodes.
@@ -209,11 +211,11 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// The position of the leaf where `row` ends. `known(slot, category)` says whether training
-    /// saw the category.
+    /// Returns the position of the leaf that `row` reaches. `known(slot, category)` returns whether the
+    /// category is in the training data.
     ///
     /// # Errors
-    /// [`Unsure::Undefined`] or [`Unsure::UnknownCategory`] names the slot whose value has no side.
+    /// [`Unsure::Undefined`] or [`Unsure::UnknownCategory`] has the slot of the value that goes to no side.
     pub fn leaf_index(
         &self,
         row: &(impl Row + ?Sized),

@@ -12,7 +12,7 @@ pub enum Unsure {
     /// The feature in this slot has no value.
     #[error("the feature in slot {0} is undefined here")]
     Undefined(usize),
-    /// The feature in this slot has a category that training never saw.
+    /// The feature in this slot has a category that is not in the training data.
     #[error("the feature in slot {0} has a category that training never saw")]
     UnknownCategory(usize),
     /// The probability of the leaf's best choice is below the threshold.
@@ -21,7 +21,7 @@ pub enum Unsure {
     /// The leaf's best choice may be too slow.
     #[error("unsafe leaf")]
     UnsafeLeaf,
-    /// The context is outside of what training saw in the leaf.
+    /// The context is outside the ranges of the leaf's training inputs.
     #[error("outside of what was measured")]
     Outside,
     /// No choice of the leaf's ranking is both offered and allowed by the promise.

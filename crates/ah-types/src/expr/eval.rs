@@ -41,7 +41,7 @@ impl TypedExpr {
 impl NumberExpr {
     /// The number for one row; NaN where it is undefined.
     ///
-    /// Most operands are features and constants: reading these here, without a call, halves the time.
+    /// Most operands are features and constants. Reading them here, without a call, halves the time.
     #[inline(always)]
     #[must_use]
     pub fn eval(&self, row: &(impl Row + ?Sized)) -> f64 {
@@ -132,6 +132,6 @@ fn same(a: &CategoryExpr, b: &CategoryExpr, row: &(impl Row + ?Sized)) -> Option
     let known = |e: &CategoryExpr| matches!(e, CategoryExpr::Text(_) | CategoryExpr::Bool(_));
     let is_named = known(a) || known(b);
     let (a, b) = (a.eval(row)?, b.eval(row)?);
-    // A category that the expression itself names is told apart; that needs no further look.
+    // The expression itself names this category, so no further check is needed.
     (is_named || row.tells_apart(a) || row.tells_apart(b)).then_some(a == b)
 }

@@ -1,10 +1,10 @@
-//! The functions of the language that processors and standard libraries do not already agree on.
+//! The functions of the language whose results differ between processors or standard libraries.
 //!
-//! Each is written with operations that IEEE 754 rounds in one way only (`+ - * /`, comparisons,
-//! powers of two), in a fixed order and without fused multiply-add, so that Rust with and without
-//! std, Python and C compute the same bits from the same source.
+//! Each uses only operations that IEEE 754 rounds in one way (`+ - * /`, comparisons, powers of two), in a
+//! fixed order and without fused multiply-add. So the same source gives the same bits in Rust with and
+//! without std, Python and C.
 
-/// `a % b` with the sign of `b`, as in Python; `None` for `b = 0` and where it is NaN.
+/// Returns `a % b` with the sign of `b`, as in Python; `None` for `b = 0` and if the result is NaN.
 #[must_use]
 pub fn modulo(a: f64, b: f64) -> Option<f64> {
     if b == 0.0 {
@@ -15,7 +15,8 @@ pub fn modulo(a: f64, b: f64) -> Option<f64> {
     (!r.is_nan()).then_some(r)
 }
 
-/// The trailing zero bits of a whole number, at most 64, and 64 for 0; `None` for others.
+/// Returns the number of trailing zero bits of a whole number: at most 64, and 64 for 0; `None` for other
+/// numbers.
 #[must_use]
 pub fn ctz(x: f64) -> Option<f64> {
     if !x.is_finite() {
@@ -27,15 +28,15 @@ pub fn ctz(x: f64) -> Option<f64> {
     let bits = x.to_bits();
     #[allow(clippy::cast_possible_wrap)] // The mask leaves 11 bits.
     let exponent = ((bits >> 52) & 0x7ff) as i64;
-    // The value is mantissa * 2^(exponent - 1075); a subnormal one is never whole.
+    // The value is mantissa * 2^(exponent - 1075); a subnormal value is never whole.
     let mantissa = (bits & ((1 << 52) - 1)) | (1 << 52);
     let zeros = i64::from(mantissa.trailing_zeros()) + exponent - 1075;
     #[allow(clippy::cast_precision_loss)] // At most 64.
     (zeros >= 0).then(|| zeros.min(64) as f64)
 }
 
-/// log2(m) = s (c0 + c1 s² + c2 s⁴ + …) with s = (m - 1) / (m + 1) and
-/// ck = 2 / ((2k + 1) ln 2). For m from √½ to √2 the first term left out is below 1e-18 of the sum.
+/// log2(m) = s (c0 + c1 s² + c2 s⁴ + …) with s = (m - 1) / (m + 1) and ck = 2 / ((2k + 1) ln 2). For m from
+/// √½ to √2 the first omitted term is below 1e-18 of the sum.
 pub const LOG2_COEFFICIENTS: [f64; 11] = [
     2.885_390_081_777_926_8,
     0.961_796_693_925_975_6,
@@ -50,10 +51,11 @@ pub const LOG2_COEFFICIENTS: [f64; 11] = [
     0.137_399_527_703_710_8,
 ];
 
-/// A little below √2: mantissas beyond it are halved.
+/// A little below √2: mantissas above it are halved.
 pub const LOG2_LARGEST: f64 = 1.414_062_5;
 
-/// The logarithm to base 2, within 2 ulp and exact for powers of two; `None` for zero, less and NaN.
+/// Returns the logarithm to base 2, within 2 ulp and exact for powers of two; `None` for NaN and numbers
+/// that are not positive.
 #[must_use]
 pub fn log2(x: f64) -> Option<f64> {
     if x.is_nan() || x <= 0.0 {
@@ -62,7 +64,7 @@ pub fn log2(x: f64) -> Option<f64> {
     if x == f64::INFINITY {
         return Some(x);
     }
-    // Subnormal numbers are scaled up first.
+    // Scales subnormal numbers up first.
     let (x, scale) = if x < f64::MIN_POSITIVE { (x * 18_014_398_509_481_984.0, -54.0) } else { (x, 0.0) };
     let bits = x.to_bits();
     #[allow(clippy::cast_precision_loss)] // Below 2^11.

@@ -1,8 +1,8 @@
 //! The expression language of derived features, preconditions and row filters.
 //!
-//! [`parse`] makes a syntax tree, [`Expr::resolve`] makes a [typed tree](TypedExpr) of it for the features of
-//! a schema. The typed tree is evaluated here, compiled to closures in `ah-runtime` and printed as Rust,
-//! Python and C by `ah-codegen`.
+//! [`parse`] returns a syntax tree; [`Expr::resolve`] turns it into a [typed tree](TypedExpr) for the
+//! features of a schema. The typed tree is evaluated here, compiled to closures in `ah-runtime`, and
+//! printed as Rust, Python and C by `ah-codegen`.
 //!
 //! ```text
 //! if k > 1024 * m and mat1_dtype == "torch.bfloat16" then 1 else 0
@@ -21,12 +21,11 @@
 //! Functions: `min max` (two or more numbers), `abs floor ceil log2 ctz` (one number).
 //! `ctz` counts the trailing zero bits of a whole number and is 64 for 0.
 //!
-//! Numbers are f64 throughout. `a % b` has the sign of `b`, as in Python. What has no
-//! value is *undefined*: division and `%` by zero, `log2` of zero or less, `ctz` of a
-//! number that is not whole, whether two categories are equal that a model does not name (it
-//! cannot [tell them apart](crate::Row::tells_apart)), and everything computed from an undefined value or NaN.
-//! `and`, `or` and `if` compute only what they need, left to right, so
-//! `m != 0 and k / m > 2` is defined for `m = 0`.
+//! All numbers are f64. `a % b` has the sign of `b`, as in Python. *Undefined* are division and `%` by
+//! zero, `log2` of zero or less, `ctz` of a number that is not whole, the equality of two categories that a
+//! model does not name (it cannot [tell them apart](crate::Row::tells_apart)), NaN, and every result
+//! computed from an undefined value. `and`, `or` and `if` compute only what they need, left to right, so `m
+//! != 0 and k / m > 2` is defined for `m = 0`.
 
 mod eval;
 mod math;

@@ -1,11 +1,11 @@
-//! From text to syntax tree: a lexer and a precedence-climbing parser.
+//! Parses text to a syntax tree: a lexer and a precedence-climbing parser.
 
 use super::syntax::{BinaryOp, COMPARISON, Expr, Function, UnaryOp};
 use crate::shown;
 
 /// Deeper nesting is refused, so that no text can overflow the stack.
 const MAX_NESTING: usize = 128;
-/// More operators in a row are refused: they nest to the left.
+/// Longer chains of operators are refused: they nest to the left.
 const MAX_CHAIN: usize = 4 * MAX_NESTING;
 
 /// An expression is malformed.
@@ -15,11 +15,11 @@ const MAX_CHAIN: usize = 4 * MAX_NESTING;
     shown::expression(source_text)
 )]
 pub struct ParseError {
-    /// Where, counted in characters from 1.
+    /// The place, counted in characters from 1.
     pub column: usize,
-    /// What should stand there.
+    /// What the parser expected there.
     pub expected: String,
-    /// What stands there.
+    /// What it found.
     pub found: String,
     /// The whole expression.
     pub source_text: String,
@@ -118,7 +118,8 @@ fn number_length(rest: &str) -> usize {
     len
 }
 
-/// The text between two `quote`s and the length with them; a backslash takes the next character as it is.
+/// Returns the text between two `quote`s, and its length including them; a backslash escapes the next
+/// character.
 fn quoted(rest: &str, quote: char) -> Option<(String, usize)> {
     let mut text = String::new();
     let mut chars = rest.char_indices().skip(1);
@@ -213,11 +214,11 @@ impl Parser<'_> {
         BinaryOp::ALL.into_iter().find(|op| op.symbol() == word)
     }
 
-    /// Operands joined by operators that bind at least as tightly as `least`.
+    /// Parses operands joined by operators that bind at least as tightly as `least`.
     fn binary(&mut self, least: u8) -> Result<Expr, ParseError> {
         let mut left = self.unary()?;
-        // A chain of equal operators grows the tree to the left without recursion
-        // here, yet whoever walks the tree recurses: its depth counts as nesting.
+        // A chain of equal operators grows the tree to the left without recursion here, but code that walks
+        // the tree recurses: the depth counts as nesting.
         let mut chain = 0;
         while let Some(op) = self.operator() {
             let precedence = op.precedence();
@@ -246,7 +247,7 @@ impl Parser<'_> {
             return Ok(Expr::Unary(UnaryOp::Not, Box::new(operand)));
         }
         if self.take("-") {
-            // A minus before a number's digits belongs to the number.
+            // A minus directly before digits belongs to the number.
             if let Token::Number(x) = *self.peek() {
                 self.advance();
                 return Ok(Expr::Number(-x));
@@ -301,7 +302,7 @@ impl Parser<'_> {
         self.expect("(")?;
         let mut args = vec![self.expr()?];
         while self.take(",") {
-            // `min` and `max` nest to the left in the typed tree, as chains of operators do.
+            // `min` and `max` nest to the left in the typed tree, like chains of operators.
             if args.len() == MAX_CHAIN {
                 return Err(self.expected(&format!("no more than {MAX_CHAIN} operands")));
             }

@@ -1,4 +1,4 @@
-//! From syntax tree to the language's own text; parsing it gives the same tree.
+//! Prints a syntax tree as text of the language; parsing the text gives the same tree.
 
 use std::fmt::{self, Write};
 
@@ -16,7 +16,7 @@ impl fmt::Display for Expr {
     }
 }
 
-/// Writes `expr`, in brackets where it binds less tightly than `least`.
+/// Writes `expr`, in brackets if it binds less tightly than `least`.
 fn write_expr(f: &mut fmt::Formatter<'_>, expr: &Expr, least: u8) -> fmt::Result {
     let own = match expr {
         Expr::If(..) => 0,
@@ -41,7 +41,7 @@ fn write_expr(f: &mut fmt::Formatter<'_>, expr: &Expr, least: u8) -> fmt::Result
         }
         Expr::Unary(UnaryOp::Neg, a) => {
             f.write_char('-')?;
-            // `-1` is a number of its own, so the minus of a number takes brackets.
+            // `-1` is a number, so the negation of a number needs brackets.
             let least = if matches!(**a, Expr::Number(_)) { u8::MAX } else { NEG };
             if least == u8::MAX {
                 f.write_char('(')?;
@@ -52,7 +52,7 @@ fn write_expr(f: &mut fmt::Formatter<'_>, expr: &Expr, least: u8) -> fmt::Result
             }
         }
         Expr::Binary(op, a, b) => {
-            // Comparisons do not chain, so an equally loose left operand needs brackets too.
+            // Comparisons do not chain, so a left operand of the same level needs brackets too.
             let left = if own == COMPARISON { own + 1 } else { own };
             write_expr(f, a, left)?;
             write!(f, " {} ", op.symbol())?;

@@ -1,4 +1,4 @@
-//! Checking an expression against a schema: names become slots, and every operator gets operands of its type.
+//! Checks an expression against a schema: names become slots, and every operator gets operands of its type.
 
 use super::syntax::{BinaryOp, Comparison, Expr, Function, UnaryOp};
 use super::typed::{Arithmetic, BoolExpr, CategoryExpr, NumberExpr, NumberFunction, Type, TypedExpr};
@@ -23,7 +23,7 @@ pub enum TypeError {
         /// The names that exist.
         known: Vec<String>,
     },
-    /// An operand has another type than its operator takes.
+    /// An operand's type is not the one that its operator takes.
     #[error(
         "expected {expected}, found {found}: {} in the expression {}",
         shown::expression(part),
@@ -39,14 +39,14 @@ pub enum TypeError {
         /// The whole expression.
         expression: String,
     },
-    /// A function has too few or too many operands. The parser lets none through.
+    /// A function has too few or too many operands. The parser never produces one.
     #[error("expected {expected} for {}, found {found}, in the expression {}", function.name(), shown::expression(expression))]
     Operands {
         /// The function.
         function: Function,
-        /// How many it takes.
+        /// The number of operands that it takes.
         expected: &'static str,
-        /// How many it has.
+        /// The number of operands found.
         found: usize,
         /// The whole expression.
         expression: String,
@@ -62,10 +62,10 @@ impl Expr {
         Resolver { schema, whole: self }.any(self)
     }
 
-    /// [`resolve`](Self::resolve) for an expression that must compute a truth value.
+    /// Resolves an expression that must compute a truth value; see [`resolve`](Self::resolve).
     ///
     /// # Errors
-    /// [`TypeError`] for the first unknown feature or mistyped operand, or another type as a whole.
+    /// [`TypeError`] for the first unknown feature or mistyped operand, or if the whole has another type.
     pub fn resolve_bool(&self, schema: &Schema) -> Result<BoolExpr, TypeError> {
         Resolver { schema, whole: self }.truth(self)
     }
@@ -137,8 +137,8 @@ impl Resolver<'_> {
         })
     }
 
-    /// Numbers compare with numbers; categories and truth values compare with each other, because a
-    /// categorical feature may hold `True` and `False`.
+    /// Numbers compare with numbers. Categories and truth values compare with each other, because a
+    /// categorical feature may contain `True` and `False`.
     fn equality(&self, op: Comparison, a: &Expr, b: &Expr) -> Result<BoolExpr, TypeError> {
         let (left, right) = (self.any(a)?, self.any(b)?);
         let (expected, found) = (left.ty(), right.ty());

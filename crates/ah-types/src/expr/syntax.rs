@@ -1,6 +1,6 @@
 //! The syntax tree of the expression language.
 
-/// The syntax tree, as parsed: features are names, and types are not checked yet.
+/// The syntax tree, as parsed: features are names, and types are not yet checked.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
     /// A number.
@@ -72,7 +72,7 @@ impl Comparison {
     /// All comparisons.
     pub const ALL: [Self; 6] = [Self::Eq, Self::Ne, Self::Lt, Self::Le, Self::Gt, Self::Ge];
 
-    /// How it is written.
+    /// Returns its text.
     #[must_use]
     pub fn symbol(self) -> &'static str {
         match self {
@@ -86,7 +86,7 @@ impl Comparison {
     }
 }
 
-/// How tightly comparisons bind.
+/// The precedence of comparisons.
 pub(super) const COMPARISON: u8 = 4;
 
 impl BinaryOp {
@@ -107,7 +107,7 @@ impl BinaryOp {
         Self::Rem,
     ];
 
-    /// How it is written.
+    /// Returns its text.
     #[must_use]
     pub fn symbol(self) -> &'static str {
         match self {
@@ -122,7 +122,7 @@ impl BinaryOp {
         }
     }
 
-    /// How tightly it binds; larger is tighter.
+    /// Returns its precedence; larger binds tighter.
     #[must_use]
     pub fn precedence(self) -> u8 {
         match self {
@@ -144,9 +144,9 @@ pub enum Function {
     Max,
     /// The absolute value.
     Abs,
-    /// The greatest whole number not above.
+    /// The greatest whole number that is not above the argument.
     Floor,
-    /// The least whole number not below.
+    /// The least whole number that is not below the argument.
     Ceil,
     /// The logarithm to base 2.
     Log2,
@@ -159,7 +159,7 @@ impl Function {
     pub const ALL: [Self; 7] =
         [Self::Min, Self::Max, Self::Abs, Self::Floor, Self::Ceil, Self::Log2, Self::Ctz];
 
-    /// How it is written.
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

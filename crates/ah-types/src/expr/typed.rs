@@ -1,13 +1,14 @@
-//! The typed tree: an expression whose features are slots and whose operands fit their operators.
+//! The typed tree: an expression whose features are slots and whose operands have the types that their
+//! operators take.
 //!
-//! [Resolving](super::Expr::resolve) makes it, and nothing else derives types. Evaluation, compiled closures
-//! and printers walk this tree, so none of them meets an operand of the wrong type.
+//! [Resolving](super::Expr::resolve) creates it; no other code derives types. Evaluation, compiled closures
+//! and printers walk this tree, so they never find an operand of the wrong type.
 
 use super::math;
 use super::syntax::Comparison;
 use crate::feature::FeatureKind;
 
-/// What an expression computes.
+/// The type of an expression's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     /// An f64.
@@ -59,7 +60,7 @@ pub enum NumberExpr {
     Feature(usize),
     /// A function of one number.
     Unary(NumberFunction, Box<Self>),
-    /// An operation on two numbers. `min` and `max` of more operands are nested to the left.
+    /// An operation on two numbers. `min` and `max` of more operands nest to the left.
     Binary(Arithmetic, Box<Self>, Box<Self>),
     /// `if .0 then .1 else .2`
     If(Box<BoolExpr>, Box<Self>, Box<Self>),
@@ -72,13 +73,13 @@ pub enum BoolExpr {
     Literal(bool),
     /// `not a`
     Not(Box<Self>),
-    /// `a and b`; `b` is computed only where `a` holds.
+    /// `a and b`; `b` is computed only if `a` is true.
     And(Box<Self>, Box<Self>),
-    /// `a or b`; `b` is computed only where `a` does not hold.
+    /// `a or b`; `b` is computed only if `a` is false.
     Or(Box<Self>, Box<Self>),
-    /// Two numbers compared.
+    /// A comparison of two numbers.
     Compare(Comparison, NumberExpr, NumberExpr),
-    /// Two categories compared: `a == b`, or `a != b` where `equal` is false.
+    /// A comparison of two categories: `a == b`, or `a != b` if `equal` is false.
     Match {
         /// True for `==`.
         equal: bool,
@@ -98,7 +99,7 @@ pub enum CategoryExpr {
     Text(String),
     /// The categorical feature in this slot. It may be derived from a truth value.
     Feature(usize),
-    /// A truth value beside a category: `True` or `False`.
+    /// A truth value as a category: `True` or `False`.
     Bool(Box<BoolExpr>),
     /// `if .0 then .1 else .2`
     If(Box<BoolExpr>, Box<Self>, Box<Self>),
@@ -111,9 +112,9 @@ pub enum NumberFunction {
     Neg,
     /// The absolute value.
     Abs,
-    /// The greatest whole number not above.
+    /// The greatest whole number that is not above the argument.
     Floor,
-    /// The least whole number not below.
+    /// The least whole number that is not below the argument.
     Ceil,
     /// The logarithm to base 2.
     Log2,
@@ -122,7 +123,7 @@ pub enum NumberFunction {
 }
 
 impl NumberFunction {
-    /// The result; NaN where it or the operand is undefined.
+    /// Returns the result; NaN if it or the operand is undefined.
     #[inline(always)]
     #[must_use]
     pub fn apply(self, x: f64) -> f64 {
@@ -150,9 +151,9 @@ pub enum Arithmetic {
     Div,
     /// `a % b`
     Rem,
-    /// The lesser of two; the first where they are equal.
+    /// The lesser of two; the first if they are equal.
     Min,
-    /// The greater of two; the first where they are equal.
+    /// The greater of two; the first if they are equal.
     Max,
 }
 
@@ -168,7 +169,7 @@ impl Arithmetic {
             Self::Div if b == 0.0 => f64::NAN,
             Self::Div => a / b,
             Self::Rem => math::modulo(a, b).unwrap_or(f64::NAN),
-            // A comparison with NaN is false: `a` NaN stays, `b` NaN needs its own test.
+            // A comparison with NaN is false: a NaN in `a` stays, a NaN in `b` needs its own test.
             Self::Min => {
                 if b < a || b.is_nan() {
                     b
@@ -205,7 +206,7 @@ impl Comparison {
 }
 
 impl TypedExpr {
-    /// What it computes.
+    /// Returns the type of its result.
     #[must_use]
     pub fn ty(&self) -> Type {
         match self {
@@ -215,7 +216,7 @@ impl TypedExpr {
         }
     }
 
-    /// The same as a category: a truth value is `True` or `False`. `None` for a number.
+    /// Returns the same expression as a category: a truth value is `True` or `False`. `None` for a number.
     pub(super) fn into_category(self) -> Option<CategoryExpr> {
         match self {
             Self::Number(_) => None,
@@ -225,12 +226,12 @@ impl TypedExpr {
     }
 }
 
-/// One node of a typed tree, for code to which its type does not matter.
+/// One node of a typed tree, for code that does not depend on types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part<'a> {
-    /// Reads the feature in this slot.
+    /// A read of the feature in this slot.
     Feature(usize),
-    /// Names a category.
+    /// The name of a category.
     Text(&'a str),
     /// An operator, a call, or a constant number or truth value.
     Other,
@@ -281,7 +282,7 @@ impl NumberExpr {
 }
 
 impl BoolExpr {
-    /// [`TypedExpr::for_each_part`]
+    /// See [`TypedExpr::for_each_part`].
     pub fn for_each_part<'a>(&'a self, f: &mut impl FnMut(Part<'a>)) {
         f(Part::Other);
         match self {
@@ -307,7 +308,7 @@ impl BoolExpr {
         }
     }
 
-    /// [`TypedExpr::for_each_feature`]
+    /// See [`TypedExpr::for_each_feature`].
     pub fn for_each_feature(&self, f: &mut impl FnMut(usize)) {
         self.for_each_part(&mut |part| {
             if let Part::Feature(slot) = part {

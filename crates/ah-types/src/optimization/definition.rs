@@ -1,4 +1,4 @@
-//! What an optimization consists of, and what it means for the log at hand.
+//! The parts of an optimization, and the parts that apply to a log.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::expr;
 use crate::feature::{Feature, Schema};
 use crate::log::Metadata;
 
-/// A decision point: what is known when choosing, and what to do when unsure.
+/// A decision point: the features, the fallback, and the rules of its heuristics.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Optimization {
@@ -22,39 +22,39 @@ pub struct Optimization {
     /// One or two sentences.
     #[serde(default)]
     pub description: String,
-    /// What the program does without a heuristic: the first of these that the log knows.
-    /// Empty: the choice that is best on the whole training part.
+    /// What the program does without a heuristic: the first of these that the log contains. If empty, the
+    /// choice that is best on the whole training part.
     #[serde(default)]
     pub fallback: Vec<String>,
     /// The logged features.
     #[serde(default, rename = "feature")]
     pub features: Vec<Feature>,
-    /// The derived features. One whose name is logged, or that uses a feature that the log
-    /// lacks, is left out for that log.
+    /// The derived features. For a log that has a feature of the same name, or lacks a feature that it
+    /// uses, a derived feature is left out.
     #[serde(default)]
     pub derived: Vec<Derived>,
-    /// The domain, by device: the first that matches the device counts.
+    /// The domain, by device: the first entry that matches the device counts.
     #[serde(default, rename = "precondition")]
     pub preconditions: Vec<DevicePrecondition>,
-    /// What is known of single choices.
+    /// The rules of single choices.
     #[serde(default, rename = "choice")]
     pub choices: Vec<ChoiceRule>,
     /// How `ah-train` learns it unless flags say otherwise.
     #[serde(default)]
     pub training: TrainingPolicy,
-    /// The choices as command lines; `ah-collect` alone reads this table.
+    /// The choices as command lines; only `ah-collect` reads this table.
     #[serde(default, skip_serializing)]
     pub commands: IgnoredAny,
 }
 
-/// What an optimization knows of one of its choices.
+/// The rule of one choice.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChoiceRule {
     /// The choice.
     pub name: String,
-    /// A truth value over the logged features: where it does not hold, the choice cannot run. It is not
-    /// measured there, and generated code and the run time never take it there.
+    /// A condition over the logged features: if it is false, the choice cannot run. The choice is then not
+    /// measured, and generated code and the run time never take it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eligible: Option<String>,
 }
@@ -63,21 +63,22 @@ pub struct ChoiceRule {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DevicePrecondition {
-    /// Holds where the device's name contains this.
+    /// Matches if the device's name contains this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
-    /// Holds where the log's `device_capa` is this.
+    /// Matches if the log's `device_capa` is this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_capa: Option<(u32, u32)>,
-    /// Holds where the log's `shared_memory` is this many bytes.
+    /// Matches if the log's `shared_memory` is this many bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared_memory: Option<u64>,
-    /// A truth value over the logged features; outside it the heuristic is unsure.
+    /// A condition over the logged features; if it is false, the heuristic is unsure.
     pub expression: String,
 }
 
 impl Optimization {
-    /// An optimization that is only known from a log: its features, no derived ones, no precondition.
+    /// Returns an optimization that is only known from a log: its features, without derived ones and
+    /// precondition.
     #[must_use]
     pub fn from_log(metadata: &Metadata, schema: &Schema) -> Self {
         Self { features: schema.features().to_vec(), ..Self::new(&metadata.name) }
@@ -108,9 +109,9 @@ impl Optimization {
             .map_err(|source| OptimizationError::Duplicate { name: self.name.clone(), source })
     }
 
-    /// The derived features that a log with this schema allows, and the names of those left
-    /// out because the log lacks a feature that they use. One whose name is logged is dropped
-    /// silently: the log knows it already.
+    /// Returns the derived features that a log with this schema allows, and the names of those left out
+    /// because the log lacks a feature that they use. A derived feature whose name the log has is dropped
+    /// silently: the log has its values.
     #[must_use]
     pub fn derived_for(&self, schema: &Schema) -> (Vec<Derived>, Vec<String>) {
         let mut known: Vec<&str> = schema.features().iter().map(|f| f.name.as_str()).collect();
@@ -120,7 +121,7 @@ impl Optimization {
                 continue;
             }
             let mut usable = true;
-            // A malformed expression is kept: `Features::new` then says what is wrong with it.
+            // A malformed expression is kept: `Features::new` reports it.
             if let Ok(parsed) = expr::parse(&derived.expression) {
                 parsed.for_each_feature(&mut |name| usable &= known.contains(&name));
             }
@@ -134,7 +135,7 @@ impl Optimization {
         (kept, left_out)
     }
 
-    /// The precondition that holds for logs with this metadata.
+    /// Returns the precondition for logs with this metadata.
     #[must_use]
     pub fn precondition_for(&self, metadata: &Metadata) -> Option<&str> {
         let device_name = metadata.device().map(Device::name);
@@ -148,7 +149,7 @@ impl Optimization {
             .map(|p| p.expression.as_str())
     }
 
-    /// Where choices can run at all, by choice.
+    /// Returns the condition of each choice that has one.
     #[must_use]
     pub fn eligible(&self) -> BTreeMap<String, String> {
         let rule = |choice: &ChoiceRule| Some((choice.name.clone(), choice.eligible.clone()?));

@@ -1,4 +1,4 @@
-//! What can be wrong with an optimization.
+//! Errors of optimizations.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ pub enum OptimizationError {
         listed(known)
     )]
     Unknown {
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// The built-in names.
         known: Vec<String>,
@@ -25,10 +25,10 @@ pub enum OptimizationError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The file is not the TOML that it should be.
+    /// The file is not valid TOML, or not an optimization.
     #[error("{}: not an optimization: {message}", path.display())]
     Toml {
         /// The file.
@@ -41,7 +41,7 @@ pub enum OptimizationError {
     Duplicate {
         /// The optimization.
         name: String,
-        /// Which feature.
+        /// The duplicate feature.
         source: DuplicateFeature,
     },
 }

@@ -1,4 +1,4 @@
-//! Reading optimizations: the built-in ones by name, a user's from a TOML file.
+//! Reads optimizations: built-in ones by name, others from TOML files.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use super::error::OptimizationError;
 
 macro_rules! built_in {
     ($($file:literal),* $(,)?) => {
-        /// The built-in optimizations: name of the file and its text.
+        /// The built-in optimizations: each file's name and text.
         const BUILT_IN: &[(&str, &str)] = &[$(($file, include_str!(concat!($file, ".toml")))),*];
     };
 }
@@ -42,10 +42,10 @@ impl Optimization {
         Self::parse(&text, path)
     }
 
-    /// Reads an optimization from the text of its TOML: what a program embeds.
+    /// Reads an optimization from TOML that a program embeds.
     ///
     /// # Errors
-    /// [`OptimizationError`] with line and column; the file is called `embedded.toml`.
+    /// [`OptimizationError`] with line and column; it calls the file `embedded.toml`.
     pub fn from_toml(text: &str) -> Result<Self, OptimizationError> {
         Self::parse(text, Path::new("embedded.toml"))
     }

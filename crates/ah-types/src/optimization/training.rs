@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::error::OptimizationError;
 
-/// How `ah-train` learns an optimization: the hooks of PyTorch's trainers as fields. Every field
-/// is optional in the TOML, and flags override it.
+/// How `ah-train` learns an optimization: the hooks of PyTorch's trainers as fields. The TOML may omit
+/// every field, and flags override it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrainingPolicy {
@@ -18,18 +18,19 @@ pub struct TrainingPolicy {
     pub criterion: Vec<Criterion>,
     /// Depth limits to search.
     pub max_depth: Vec<usize>,
-    /// Least numbers of inputs in a leaf to search; below 1 a share of the inputs learned from.
+    /// Least numbers of inputs in a leaf to search; a number below 1 is a share of the training inputs.
     pub min_samples_leaf: Vec<f64>,
     /// The features that make up an input's shape: inputs that agree in all of them are held out
     /// together by `--test-split dims`, and calibrated together.
     pub dimensions: Vec<String>,
-    /// Only inputs for which this is true are learned from.
+    /// Only inputs on which this condition holds are used for learning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub row_filter: Option<String>,
-    /// Cells with fewer measurements than this do not count.
+    /// Cells with fewer measurements than this are ignored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_samples: Option<u32>,
-    /// Cells whose measurements' standard deviation over their mean is above this do not count.
+    /// Cells are ignored if the standard deviation of their measurements, divided by the mean, is above
+    /// this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_relative_deviation: Option<f64>,
     /// The share of the inputs that is held out for the test.
@@ -38,10 +39,10 @@ pub struct TrainingPolicy {
     /// The share of the training part that a validation fold holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validation_share: Option<f64>,
-    /// With `--ranking`, these choices stand in every leaf.
+    /// With `--ranking`, every leaf ranks these choices.
     pub always_included: Vec<String>,
-    /// PyTorch's rule for unsafe leaves: a leaf declines where its best choice was more than
-    /// this many times slower than the fallback on one of its inputs.
+    /// PyTorch's rule for unsafe leaves: a leaf declines if its best choice was more than this many times
+    /// slower than the fallback on one of its inputs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unsafe_leaf: Option<f64>,
     /// PyTorch's rule for low confidence: the least leaf probability is chosen so that at most this share of
@@ -64,7 +65,7 @@ pub enum LearnerKind {
     Regression,
 }
 
-/// A name that no learner has.
+/// There is no learner of this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected auto, soft, linfa or regression")]
 pub struct UnknownLearner;
@@ -94,7 +95,7 @@ pub enum Criterion {
 }
 
 impl TrainingPolicy {
-    /// Reads a policy alone from a TOML file.
+    /// Reads a training policy from a TOML file of its own.
     ///
     /// # Errors
     /// [`OptimizationError`] with the file and, for bad TOML, line and column.

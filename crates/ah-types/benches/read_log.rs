@@ -1,8 +1,8 @@
-//! How fast logs are read, in decimal MB of text a second on one core, beside the `csv` crate that
-//! only splits the same bytes into fields: `cargo bench -p ah-types --bench read_log`.
+//! The speed of reading logs, in decimal MB of text a second on one core, beside the `csv` crate splitting
+//! the same bytes into fields: `cargo bench -p ah-types --bench read_log`.
 //!
-//! The logs are those of `data/`, and PyTorch's where `../shared/data` has them; each is unpacked
-//! into memory's file cache first, and read once more as it is packed.
+//! The logs are those of `data/`, and PyTorch's if `../shared/data` has them. Each is read unpacked, from
+//! the file cache, and packed.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

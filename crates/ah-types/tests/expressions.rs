@@ -1,4 +1,4 @@
-//! The expression language: what must always hold, and what people read when it goes wrong.
+//! The expression language: its invariants, and the errors that people read.
 
 use ah_types::expr::{self, BinaryOp, Expr, Function, Type, UnaryOp};
 use ah_types::{Derived, DerivedError, Feature, Features, Row, Scalar, Schema, Value};

@@ -1,5 +1,5 @@
-//! Who may import whom (`docs/architecture.md`, "Who may import whom"), read off `cargo metadata`
-//! and the sources.
+//! Which crate may import which (`docs/architecture.md`, "Who may import whom"), checked on `cargo
+//! metadata` and the sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ fn root() -> PathBuf {
 }
 
 fn metadata() -> Metadata {
-    // A build for this platform has fetched its crates; those of other platforms would need the network.
+    // The build has fetched the crates of this platform; those of other platforms would need the network.
     let options = ["--offline", "--filter-platform", "host-tuple"].map(str::to_owned);
     let mut command = MetadataCommand::new();
     command.manifest_path(root().join("Cargo.toml")).other_options(options).exec().expect("cargo metadata")
 }
 
-/// Direct dependencies that are linked (not those of tests and builds), by crate.
+/// Returns the direct dependencies that are linked (not those of tests and builds), by crate.
 fn direct(metadata: &Metadata) -> BTreeMap<String, BTreeSet<String>> {
     let normal = |p: &cargo_metadata::Package| {
         p.dependencies.iter().filter(|d| d.kind == DependencyKind::Normal).map(|d| d.name.clone()).collect()
@@ -28,7 +28,7 @@ fn direct(metadata: &Metadata) -> BTreeMap<String, BTreeSet<String>> {
     metadata.workspace_packages().into_iter().map(|p| (p.name.to_string(), normal(p))).collect()
 }
 
-/// Everything that is linked into `name`.
+/// Returns every crate that is linked into `name`.
 fn linked(metadata: &Metadata, name: &str) -> BTreeSet<String> {
     let resolve = metadata.resolve.as_ref().expect("a resolved graph");
     let by_id: BTreeMap<&PackageId, _> = resolve.nodes.iter().map(|n| (&n.id, n)).collect();

@@ -1,5 +1,5 @@
-//! A heuristic never picks what was not measured: the rule of [`pick`], for every ranking, and the check that
-//! refuses a model whose leaves break it.
+//! A heuristic never picks a choice that was not measured. Tests the rule of [`pick`] on every ranking, and
+//! the check that refuses a model whose leaves break it.
 
 use ah_types::{ChoiceId, Leaf, Place, Ranked, pick};
 use proptest::prelude::*;
@@ -36,7 +36,7 @@ proptest! {
                 prop_assert!(is_offered(choice));
                 let at = place(choice).expect("a pick is ranked");
                 if !ranking[at].allowed {
-                    // Only where declining means nothing and nothing allowed is offered.
+                    // Only if declining is impossible and no allowed choice is offered.
                     prop_assert!(fallback.is_some_and(|f| !is_offered(f)) && !allowed_offered);
                 }
                 let earlier = ranking[..at].iter().any(|p| is_offered(p.choice) && (p.allowed || !ranking[at].allowed));

@@ -1,4 +1,4 @@
-//! What the log's writer promises when a write fails or another process holds the lock.
+//! The writer's promises for a failed write and for a lock held by another process.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -29,7 +29,7 @@ fn append(writer: &mut LogWriter, length: usize) -> Result<(), LogError> {
     writer.append_input(&context, (0..ROWS).map(|row| (["radix", "std"][row % 2], 0.125)))
 }
 
-/// Appends until the limit on the size of files ends it; does nothing unless the test below started it.
+/// Appends until the limit on file sizes ends it; does nothing unless the test below started it.
 #[test]
 fn until_the_disk_is_full() {
     let Some(path) = std::env::var_os("AH_TEST_LOG") else { return };
@@ -43,7 +43,7 @@ fn until_the_disk_is_full() {
 fn a_full_disk_leaves_whole_inputs() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.txt");
-    // A limit stands in for a full disk: both write a part, and then fail.
+    // The limit replaces a full disk: both write a part and then fail.
     let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" until_the_disk_is_full --exact";
     let child = std::process::Command::new("sh")
         .args(["-c", script])
@@ -55,7 +55,7 @@ fn a_full_disk_leaves_whole_inputs() {
     let read = log::read(&[&path]).unwrap();
     assert!(read.inputs.len() > 2, "{} inputs", read.inputs.len());
     assert_eq!(read.samples.len(), read.inputs.len() * ROWS, "every input has all its rows");
-    // With room again, the next program goes on.
+    // With room again, the next program continues.
     let inputs = read.inputs.len();
     append(&mut open(&path, None).unwrap(), 9999).unwrap();
     assert_eq!(log::read(&[&path]).unwrap().inputs.len(), inputs + 1);

@@ -1,4 +1,4 @@
-//! Reading and writing logs: what PyTorch writes, what we write, and what goes wrong.
+//! Reads and writes logs: PyTorch's, ours, and malformed ones.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,8 @@ fn metadata(seed: u64) -> Metadata {
 #[test]
 fn reads_what_pytorch_writes() {
     let folder = tempfile::tempdir().unwrap();
-    // The header's order is not the metadata's; there is a blank line, a failure and an unmeasured choice.
+    // The header has another order than the metadata; there is a blank line, a failure and a choice without
+    // rows.
     let text = format!(
         "{HEAD}\nm,dtype,k,choice,feedback\n1,x,2,b,0.5\n\n1,x,2,a,inf\n3,y,4,b,0.25\n1,x,2,b,0.75\n"
     );
@@ -240,7 +241,7 @@ fn what_is_no_such_log_stays_as_it_is() {
     let mut text = String::new();
     for (name, content) in cases {
         std::fs::write(&path, &content).unwrap();
-        // Another order of features than the log's, so that no case is merely a torn head.
+        // The features have another order than in the log, so that no case is merely a torn head.
         let own = Schema::new(schema().features().iter().rev().cloned()).unwrap();
         let error = LogWriter::open(&path, &metadata(1), &own).expect_err(name).to_string();
         assert_eq!(std::fs::read(&path).unwrap(), content, "{name}");
@@ -254,7 +255,7 @@ fn what_is_no_such_log_stays_as_it_is() {
 fn appending_keeps_the_order_of_columns_that_is_there() {
     let folder = tempfile::tempdir().unwrap();
     let json = serde_json::to_string(&metadata(1)).unwrap();
-    // The row in the middle is bad: only reading is concerned with it.
+    // The row in the middle is bad: only reading reports it.
     let path = write(folder.path(), &format!("{json}\nk,m,dtype,choice,feedback\n2,one,x,a,0.5\n"));
     let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
     writer.append_input(&Context::new().with("m", 1).with("k", 2).with("dtype", "x"), [("a", 0.5)]).unwrap();
@@ -304,7 +305,7 @@ fn columns_are_counted_in_characters() {
 }
 
 proptest! {
-    /// Rows in the one-pass form and rows that need the full way give the same log.
+    /// Rows in the fast form and rows that are read in full give the same log.
     #[test]
     fn quotes_and_the_order_of_columns_do_not_matter(
         rows in prop::collection::vec((0..3_u8, prop::sample::select(vec!["x", "y,z", "q\"q"]), 0..4_u8, 0..4_u32), 1..60),

@@ -1,4 +1,4 @@
-//! Models: the file reads back to the same model, and nothing invalid is let in.
+//! Models: the file reads back to the same model, and nothing invalid is accepted.
 
 use std::collections::BTreeMap;
 
@@ -87,11 +87,11 @@ fn decide(values: &[Value], offered: &[u32]) -> Result<String, Unsure> {
 
 #[test]
 fn what_training_did_not_see_is_outside() {
-    // The leaf of k/n <= 2 and dtype half.
+    // Reaches the leaf of k/n <= 2 and dtype half.
     assert!(!model().is_outside(&values(8.0, 8.0, "half")));
     assert!(model().is_outside(&values(8.0, 9.0, "half")));
     assert!(model().is_outside(&values(65.0, 64.0, "half")));
-    // No ranges, and no leaf.
+    // Reaches no leaf, so has no ranges.
     assert!(!model().is_outside(&values(65.0, 64.0, "float")));
     assert!(!model().is_outside(&values(1.0, 64.0, "other")));
     let mut short = model();
@@ -218,7 +218,7 @@ fn a_malformed_file_is_answered_with_the_place() {
     ];
     let mut messages = String::new();
     for (name, text) in cases {
-        // Rust's escapes are not JSON's.
+        // Rust's escapes are not valid in JSON.
         let error = Model::parse(&text.replace("\\u{1b}", "\\u001b")).expect_err(name);
         let message = error.to_string();
         assert!(message.len() < 1000 && !message.contains('\u{1b}'), "{name}: {message}");
@@ -227,7 +227,7 @@ fn a_malformed_file_is_answered_with_the_place() {
     insta::assert_snapshot!(messages);
 }
 
-/// What several trees vote: the scores added, the sums sorted.
+/// Returns the votes of several trees: adds the scores and sorts the sums.
 fn votes(leaves: &[Leaf], choices: u32) -> Vec<Place> {
     let vote = |choice: ChoiceId| {
         let places: Option<Vec<Place>> = leaves.iter().map(|l| l.ranked(choice).map(Ranked::place)).collect();
@@ -243,7 +243,7 @@ fn votes(leaves: &[Leaf], choices: u32) -> Vec<Place> {
 proptest! {
     #[test]
     fn several_trees_vote_as_documented(
-        // By tree and choice: ranked where above 0, the score in tenths, allowed where above 0.
+        // By tree and choice: ranked if above 0, the score in tenths, allowed if above 0.
         trees in prop::collection::vec(prop::collection::vec((0..9_u8, 0..4_u8, 0..3_u8), 3), 2..12),
         offered in prop::collection::vec(prop::bool::weighted(0.8), 3),
         fallback in prop::option::of(0..3_u32),
@@ -344,7 +344,7 @@ fn an_ineligible_choice_counts_as_not_offered_and_an_outsider_is_treated_as_aske
     assert_eq!(picked(&model, &values(6.0, 2.0, "half")), Ok("a".into()), "b cannot run for n = 2");
     assert_eq!(model.to_json(), Model::parse(&model.to_json()).unwrap().to_json());
 
-    // The leaf of k/n <= 2 and half saw k to 64 and n to 8; b is not allowed inside.
+    // The leaf of k/n <= 2 and half has k to 64 and n to 8 in its ranges; b is not allowed inside.
     let Node::Leaf(leaf) = &mut model.trees[0].nodes[4] else { panic!("a leaf") };
     leaf.outside = vec![Place { choice: ChoiceId(2), score: 0.0, allowed: true }];
     let (inside, outside) = (values(8.0, 8.0, "half"), values(16.0, 9.0, "half"));

@@ -1,5 +1,5 @@
-//! The built-in optimizations: every expression resolves, and PyTorch's derived features mean
-//! what they mean in `torch/_inductor/autoheuristic/autoheuristic_utils.py`.
+//! The built-in optimizations: every expression resolves, and PyTorch's derived features have the values of
+//! `torch/_inductor/autoheuristic/autoheuristic_utils.py`.
 
 use ah_types::log::Metadata;
 use ah_types::{Context, Features, Optimization, Row};

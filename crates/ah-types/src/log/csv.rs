@@ -8,7 +8,7 @@ use std::ops::Range;
 /// Splits `line` into fields; ranges include the quotes of a quoted field.
 ///
 /// # Errors
-/// The byte at which a quoted field is not closed or goes on after its quote.
+/// The byte at which a quoted field is not closed, or continues after its quote.
 pub(super) fn split(line: &[u8], fields: &mut Vec<Range<usize>>) -> Result<(), usize> {
     fields.clear();
     if memchr::memchr(b'"', line).is_none() {
@@ -57,7 +57,7 @@ pub(super) fn unquote(field: &str) -> Cow<'_, str> {
     }
 }
 
-/// The field as it stands in a row: quoted where it must be.
+/// Returns the field as it appears in a row: quoted if necessary.
 #[must_use]
 pub fn quote(text: &str) -> Cow<'_, str> {
     if text.contains(['"', ',', '\n', '\r']) {

@@ -1,4 +1,4 @@
-//! What a log holds once it is read.
+//! The contents of a log.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ pub struct Log {
     pub samples: Vec<Sample>,
     /// The files.
     pub sources: Vec<Source>,
-    /// What the reader skipped or found odd.
+    /// What the reader skipped or found suspicious.
     pub irregularities: Irregularities,
 }
 
@@ -42,33 +42,33 @@ pub struct Sample {
     pub input: u32,
     /// Its choice.
     pub choice: ChoiceId,
-    /// Milliseconds; infinite where the choice failed.
+    /// Milliseconds; infinite if the choice failed.
     pub feedback: f64,
 }
 
 /// A file that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// The path as it was given.
+    /// The path as given.
     pub path: PathBuf,
     /// BLAKE3 of the unpacked bytes, in hex; empty without the feature `hash`.
     pub hash: String,
     /// The number of rows.
     pub rows: u64,
-    /// The number of inputs that no earlier file holds.
+    /// The number of inputs that no earlier file contains.
     pub new_inputs: u64,
 }
 
-/// What the reader skipped or found odd.
+/// What the reader skipped or found suspicious.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Irregularities {
     /// The number of blank lines.
     pub blank_lines: u64,
     /// The number of malformed rows that `skip_bad_rows` skipped.
     pub bad_rows: u64,
-    /// The error messages of the first five malformed rows.
+    /// The errors of the first five malformed rows.
     pub examples: Vec<String>,
-    /// Files whose last line has no line end: its number may be cut short.
+    /// Files whose last line has no line end: its number may be incomplete.
     pub unterminated: Vec<PathBuf>,
 }
 

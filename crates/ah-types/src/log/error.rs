@@ -1,4 +1,4 @@
-//! What can be wrong with a log, and where.
+//! The errors of logs, with their places.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ pub struct Place {
     pub path: PathBuf,
     /// The line.
     pub line: u64,
-    /// The column in characters; 0 where the whole line is meant.
+    /// The column in characters; 0 for the whole line.
     pub column: u64,
 }
 
@@ -36,34 +36,34 @@ pub enum LogError {
         path: PathBuf,
         /// `read`, `write`, `lock`, …
         action: &'static str,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// Something in it is not what it should be.
+    /// The log is malformed.
     #[error("{place}: expected {expected}, found {found}; {hint}")]
     Malformed {
-        /// Where.
+        /// The place.
         place: Place,
-        /// What should stand there.
+        /// The expected text.
         expected: String,
-        /// What stands there.
+        /// The text found.
         found: String,
         /// What to do.
         hint: String,
     },
-    /// Two logs (or a log and what is to be appended) do not belong together.
+    /// Two logs, or a log and the rows to append, do not belong together.
     #[error("{}: the metadata differs from {other}: {}; {hint}", path.display(), join(differences))]
     Metadata {
         /// The file.
         path: PathBuf,
-        /// What it was compared with.
+        /// The other side of the comparison.
         other: String,
         /// Each key that differs, with both values.
         differences: Vec<Difference>,
         /// What to do.
         hint: &'static str,
     },
-    /// It has a header and no rows.
+    /// The log has a header but no rows.
     #[error("{}: the log has no rows; measure some inputs first (ah-collect)", path.display())]
     Empty {
         /// The file.
@@ -75,7 +75,7 @@ fn join(differences: &[Difference]) -> String {
     differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// Bytes in quotes for an error message.
+/// Returns bytes in quotes for an error message.
 pub(super) fn shown(bytes: &[u8], nothing: &str) -> String {
     if bytes.is_empty() { nothing.to_owned() } else { quoted(&String::from_utf8_lossy(bytes)) }
 }

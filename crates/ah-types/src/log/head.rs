@@ -78,7 +78,8 @@ impl Name<'_> {
         })
     }
 
-    /// All columns' names in order: the features of the metadata, choice and feedback, each once.
+    /// Returns the names of all columns in order: the features of the metadata, choice and feedback, each
+    /// once.
     fn columns(&self, line: &[u8], metadata: &Metadata) -> Result<Vec<String>, LogError> {
         let features = || metadata.numerical_features.iter().chain(&metadata.categorical_features);
         let text = String::from_utf8_lossy(line);

@@ -1,32 +1,32 @@
-//! The lines of a log, block by block: a log larger than memory costs one block and its longest
-//! line, and what is hashed and split is still in the cache (mapping 31 MB page by page took as
-//! long as parsing them).
+//! Reads the lines of a log block by block. A log larger than memory costs one block and its longest line,
+//! and bytes to hash and split are still in the cache (mapping 31 MB page by page took as long as parsing
+//! them).
 
 use std::io::Read;
 use std::ops::Range;
 
-/// Half of a second-level cache of 512 KiB, so that a block is still there when it is split.
+/// Half of a second-level cache of 512 KiB, so that a block is still cached when it is split.
 const BLOCK: usize = 256 * 1024;
 
-/// No honest line comes near this; a device may give bytes without end.
+/// No real line is nearly as long; a device file may never end.
 const MAX_LINE: usize = 256 << 20;
 
 /// Lines with their numbers from 1, without their ends.
 pub(super) struct Lines<R> {
     reader: R,
     buffer: Vec<u8>,
-    /// The part of the buffer that no line was made of yet.
+    /// The part of the buffer after the last line.
     unread: Range<usize>,
     line: u64,
     last_byte: Option<u8>,
     digest: Digest,
 }
 
-/// What is known when every line has been read.
+/// The results of reading to the end.
 pub(super) struct End {
     /// BLAKE3 of all bytes, in hex; empty without the feature `hash`.
     pub(super) hash: String,
-    /// Whether the last line has its end; an empty file has no line that lacks it.
+    /// Whether the last line has a line end; true for an empty file.
     pub(super) terminated: bool,
 }
 
@@ -36,7 +36,7 @@ impl<R: Read> Lines<R> {
         Self { reader, buffer: vec![0; BLOCK], unread: 0..0, line: 0, last_byte: None, digest }
     }
 
-    /// The next line with its number.
+    /// Returns the next line with its number.
     pub(super) fn next(&mut self) -> std::io::Result<Option<(u64, &[u8])>> {
         let mut searched = 0;
         let (line, past) = loop {
@@ -59,7 +59,7 @@ impl<R: Read> Lines<R> {
         Ok(Some((self.line, text.strip_suffix(b"\r").unwrap_or(text))))
     }
 
-    /// Reads more behind the unread part, which moves to the front; 0 at the end.
+    /// Moves the unread part to the front and reads more after it; returns 0 at the end.
     fn fill(&mut self) -> std::io::Result<usize> {
         self.buffer.copy_within(self.unread.clone(), 0);
         self.unread = 0..self.unread.len();
@@ -83,12 +83,12 @@ impl<R: Read> Lines<R> {
         Ok(n)
     }
 
-    /// Whether the last line had its end; before the first, it had.
+    /// Returns whether the last line had a line end; true before the first line.
     pub(super) fn terminated(&self) -> bool {
         self.buffer[..self.unread.start].last().is_none_or(|b| *b == b'\n')
     }
 
-    /// Reads what is left, for the hash of the whole.
+    /// Reads the rest, for the hash of the whole file.
     pub(super) fn finish(mut self) -> std::io::Result<End> {
         loop {
             self.unread = 0..0;
@@ -134,7 +134,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives at most `step` bytes a call.
+    /// Returns at most `step` bytes a call.
     struct Dribble<'a>(&'a [u8], usize);
 
     impl Read for Dribble<'_> {

@@ -1,4 +1,4 @@
-//! What several files add up to.
+//! Merges several files into one log.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use crate::choice::ChoiceId;
 use crate::context::Value;
 use crate::feature::Schema;
 
-/// Everything read so far.
+/// The contents of all files so far.
 pub(super) struct Merger {
     pub(super) metadata: Metadata,
     pub(super) schema: Schema,
     pub(super) choices: Vec<String>,
-    /// By the bytes of the name.
+    /// Choices by the bytes of their names.
     pub(super) choice_ids: FxHashMap<Box<[u8]>, u32>,
     pub(super) inputs: Vec<Input>,
-    /// By the features' text, as it is kept in the inputs.
+    /// Inputs by the text of their features.
     pub(super) input_ids: FxHashMap<Box<str>, u32>,
     /// The categories of all features; thousands of inputs share a few.
     pub(super) categories: FxHashSet<Arc<str>>,

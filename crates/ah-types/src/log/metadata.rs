@@ -10,7 +10,7 @@ use crate::feature::{DuplicateFeature, Feature, FeatureKind, Schema};
 use crate::shown::reason;
 use crate::timing::TimingPolicy;
 
-/// The metadata of a log: PyTorch's keys with its meanings, ours under one further key.
+/// The metadata of a log: PyTorch's keys with PyTorch's meanings, and ours under one further key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Metadata {
     /// The optimization.
@@ -20,14 +20,14 @@ pub struct Metadata {
     pub shared_memory: Option<u64>,
     /// Compute capability, major and minor.
     pub device_capa: (u32, u32),
-    /// Names of the numerical features. The order of columns is the header's, not this one.
+    /// Names of the numerical features. The header defines the order of the columns.
     pub numerical_features: Vec<String>,
     /// Names of the categorical features.
     pub categorical_features: Vec<String>,
     /// All choices; only some of PyTorch's logs have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choices: Option<Vec<String>>,
-    /// How `ah-collect` or `ah-runtime` measured; PyTorch's readers pass it over, its logs lack it.
+    /// How `ah-collect` or `ah-runtime` measured. PyTorch ignores this key, and its logs lack it.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "autoheuristic_rs")]
     pub collection: Option<Collection>,
 }
@@ -37,14 +37,15 @@ pub struct Metadata {
 pub struct Collection {
     /// The version of the log format: 1.
     pub format: u32,
-    /// Where.
+    /// The device.
     pub device: Device,
-    /// How; absent where another program measured.
+    /// The timing policy; absent if another program measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timing: Option<TimingPolicy>,
     /// The seed of the inputs.
     pub seed: u64,
-    /// Where a choice can run at all: an expression over the logged features, by choice. Choices without one can everywhere.
+    /// The condition under which a choice can run: an expression over the logged features, by choice.
+    /// Choices without an entry can run everywhere.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub eligible: BTreeMap<String, String>,
     /// The program and its version, for example `ah-collect 0.1.0`. Appending ignores it.
@@ -67,7 +68,7 @@ impl Metadata {
         }
     }
 
-    /// The device, where the log says it.
+    /// Returns the device, if the log has it.
     #[must_use]
     pub fn device(&self) -> Option<&Device> {
         self.collection.as_ref().map(|c| &c.device)
@@ -88,7 +89,7 @@ impl Metadata {
     /// The features in the metadata's order: numerical, then categorical.
     ///
     /// # Errors
-    /// [`DuplicateFeature`] when a name stands twice.
+    /// [`DuplicateFeature`] if a name occurs twice.
     pub fn schema(&self) -> Result<Schema, DuplicateFeature> {
         let numerical = self.numerical_features.iter().map(Feature::numerical);
         Schema::new(numerical.chain(self.categorical_features.iter().map(Feature::categorical)))
@@ -113,8 +114,8 @@ impl std::fmt::Display for Difference {
     }
 }
 
-/// Each key whose value differs. Lists of features count as sets (the header gives the order);
-/// the version of the tool does not count, nor do `choices` that only one side gives.
+/// Returns each key whose value differs. Lists of features count as sets (the header has the order). The
+/// version of the tool does not count, nor do `choices` that only one side has.
 #[must_use]
 pub fn differences(log: &Metadata, other: &Metadata) -> Vec<Difference> {
     let normal = |m: &Metadata| {

@@ -1,5 +1,5 @@
-//! The log `train.txt`: one line of JSON metadata, a CSV header, one row per sample.
-//! PyTorch's AutoHeuristic reads the logs that this module writes, and this module reads PyTorch's.
+//! The log `train.txt`: one line of JSON metadata, a CSV header, one row per sample. PyTorch's
+//! AutoHeuristic reads the logs that this module writes, and this module reads PyTorch's.
 //! `docs/log-format.md` is the specification.
 //!
 //! [`read`] turns one or several files into a [`Log`]; [`LogWriter`] appends to one file.

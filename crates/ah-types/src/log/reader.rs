@@ -1,4 +1,4 @@
-//! Reading logs: line by line into interned inputs, interned choices and one small record a sample.
+//! Reads logs line by line into interned inputs, interned choices, and one small record per sample.
 
 use std::fs::File;
 use std::io::{Cursor, Read};
@@ -12,12 +12,12 @@ use super::merge::Merger;
 use super::metadata::{Metadata, differences};
 use super::rows::{Column, RowReader};
 
-/// How to read.
+/// Options of reading.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReadOptions {
-    /// Pass over malformed rows and count them, instead of ending with an error.
+    /// Skip and count malformed rows instead of ending with an error.
     pub skip_bad_rows: bool,
-    /// Read only so many rows of each file.
+    /// Read at most this many rows of each file.
     pub max_rows: Option<u64>,
 }
 
@@ -34,13 +34,13 @@ pub fn read(paths: &[impl AsRef<Path>]) -> Result<Log, LogError> {
     read_with(paths, ReadOptions::default())
 }
 
-/// [`read`] with options.
+/// Reads logs like [`read`], with options.
 ///
 /// # Errors
 /// As [`read`]; with `skip_bad_rows`, malformed rows are counted instead.
 ///
 /// # Panics
-/// When `paths` is empty.
+/// If `paths` is empty.
 pub fn read_with(paths: &[impl AsRef<Path>], options: ReadOptions) -> Result<Log, LogError> {
     assert!(!paths.is_empty(), "give at least one log");
     let mut merged: Option<Merger> = None;
@@ -56,7 +56,7 @@ pub fn read_with(paths: &[impl AsRef<Path>], options: ReadOptions) -> Result<Log
     Ok(merger.finish())
 }
 
-/// The bytes of a file, unpacked where it is gzip (told by its first bytes, not by its name).
+/// Returns the bytes of a file, unpacked if its first bytes (not its name) are those of gzip.
 pub(super) fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
     use std::io::{Error, ErrorKind};
     if path.is_dir() {
@@ -76,7 +76,7 @@ pub(super) fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
     Err(Error::new(ErrorKind::Unsupported, "it is packed with gzip; unpack it first"))
 }
 
-/// Reads the log that `reader` gives; `path` is its name in errors.
+/// Reads one log from `reader`; `path` is its name in errors.
 fn read_into(
     merged: &mut Option<Merger>,
     path: &Path,

@@ -1,7 +1,7 @@
 //! The rows of one file: each becomes an input, a choice and a feedback.
 //!
-//! Mostly the text of a row's input and that of its choice are known to the byte. Such rows are not
-//! split into fields; everything else is read in full, and only that way has errors to report.
+//! The text of a row's input and of its choice usually occurred before, byte for byte. Such rows are not
+//! split into fields. Everything else is read in full, and only the full path reports errors.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,16 +14,16 @@ use crate::choice::ChoiceId;
 use crate::context::Value;
 use crate::feature::FeatureKind;
 
-/// What a column holds.
+/// The contents of a column.
 pub(super) enum Column {
     Feature { slot: usize, kind: FeatureKind },
     Choice,
     Feedback,
 }
 
-/// Why a row cannot be read.
+/// The reason why a row cannot be read.
 pub(super) struct RowError {
-    /// In characters from 1; 0 where the whole row is meant.
+    /// The column in characters from 1; 0 for the whole row.
     pub(super) column: usize,
     pub(super) expected: String,
     pub(super) found: String,
@@ -31,11 +31,12 @@ pub(super) struct RowError {
 
 pub(super) struct RowReader {
     columns: Vec<Column>,
-    /// Whether choice and feedback come last, in this order: a row is prefix, choice, feedback.
+    /// Whether choice and feedback are the last columns, in this order: a row is then prefix, choice,
+    /// feedback.
     prefixed: bool,
-    /// Whether the features stand in the first file's order.
+    /// Whether the features are in the first file's order.
     ordered: bool,
-    /// The prefix of the row before with its comma, and its input; empty before the first.
+    /// The previous row's prefix with its comma, and its input; empty before the first row.
     prefix: Vec<u8>,
     input: u32,
     fields: Vec<Range<usize>>,
@@ -61,7 +62,7 @@ impl RowReader {
         Ok(())
     }
 
-    /// A row of an input and a choice seen before, without quotes, and a time as we write it.
+    /// Reads a row whose input and choice occurred before, without quotes, with a time in our own format.
     fn known(&mut self, text: &[u8], merger: &Merger) -> Option<Sample> {
         let rest = match text.strip_prefix(self.prefix.as_slice()) {
             Some(rest) if !self.prefix.is_empty() => rest,
@@ -76,7 +77,8 @@ impl RowReader {
         Some(Sample { input: self.input, choice: ChoiceId(*merger.choice_ids.get(choice)?), feedback })
     }
 
-    /// Makes the input in `text` that of the row before, if it is known; the rest behind its comma.
+    /// Makes the input in `text` the previous row's input, if it is known. Returns the text after its
+    /// comma.
     fn known_input<'t>(&mut self, text: &'t [u8], merger: &Merger) -> Option<&'t [u8]> {
         if !(self.prefixed && self.ordered) || memchr::memchr(b'"', text).is_some() {
             return None;
@@ -129,7 +131,7 @@ impl RowReader {
                 }
             }
         }
-        // Only now, so that a bad row leaves neither an input nor a choice behind.
+        // Only now, so that a bad row adds neither an input nor a choice.
         let input = input_id(self.input_text(text, merger.schema.len()), values, merger);
         if self.prefixed {
             self.prefix.clear();
@@ -139,8 +141,8 @@ impl RowReader {
         Ok(Sample { input, choice: ChoiceId(choice_id(&choice, merger)), feedback })
     }
 
-    /// The features of a row that was split, in the order of the first file's header, so that files
-    /// with other orders agree.
+    /// Returns the features of a split row in the order of the first file's header, so that files with
+    /// other orders agree.
     fn input_text<'t>(&self, text: &'t str, features: usize) -> Cow<'t, str> {
         if self.prefixed && self.ordered {
             return Cow::Borrowed(&text[..self.fields[features - 1].end]);
@@ -155,7 +157,7 @@ impl RowReader {
     }
 }
 
-/// A number as it stands in a log; features are mostly small whole numbers.
+/// Reads a number of a log; most features are small whole numbers.
 fn number(text: &str) -> Option<f64> {
     text.parse::<u32>().map(f64::from).or_else(|_| text.trim().parse()).ok()
 }

@@ -1,8 +1,8 @@
-//! Appending to a log so that a crash costs at most the input in hand and two
-//! processes never interleave lines.
+//! Appends to a log so that a crash costs at most the input in progress, and two processes never interleave
+//! lines.
 //!
-//! One input is one `write` of whole lines to a file opened for appending, under an exclusive
-//! lock. What a crash can leave is a last line without its end; opening cuts it off and says so.
+//! One input is one `write` of whole lines to a file opened for appending, under an exclusive lock. A crash
+//! can only leave a last line without its end; opening the log cuts it and reports it.
 
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -20,7 +20,7 @@ use crate::context::{Context, Value};
 use crate::feature::Schema;
 use crate::shown::quoted;
 
-/// What the first two lines take at most: some thousand choices by name.
+/// The most bytes of the first two lines: enough for some thousand names of choices.
 const MAX_HEAD: u64 = 16 << 20;
 
 /// A log open for appending.
@@ -29,21 +29,21 @@ pub struct LogWriter {
     path: PathBuf,
     file: File,
     schema: Schema,
-    /// The longest wait for the lock; `None`: as long as it takes.
+    /// The longest wait for the lock; `None` waits without limit.
     patience: Option<Duration>,
 }
 
 impl LogWriter {
-    /// Opens the log at `path` for appending, or makes it with this metadata and the features'
-    /// order of `schema`. A file that is there must have agreeing metadata; its own order of
-    /// columns is kept. Beside the writer comes the torn last line that was cut off, if there was one.
+    /// Opens the log at `path` for appending, or creates it with this metadata and the order of the
+    /// features in `schema`. An existing file must have the same metadata; its order of columns stays. Also
+    /// returns the torn last line that was cut, if there was one.
     ///
-    /// Only the head and the end are read, so the cost does not grow with the log, and a file that
-    /// is not such a log stays as it is.
+    /// Only the head and the end are read, so the cost does not grow with the log, and a file that is not
+    /// such a log stays unchanged.
     ///
     /// # Errors
-    /// [`LogError::Metadata`] names each key that differs with both values; a file that is no log is
-    /// [`LogError::Malformed`]; I/O errors name the file.
+    /// [`LogError::Metadata`] names each key that differs with both values; [`LogError::Malformed`] means
+    /// that the file is not a log; I/O errors name the file.
     pub fn open(
         path: &Path,
         metadata: &Metadata,
@@ -52,8 +52,8 @@ impl LogWriter {
         Self::open_within(path, metadata, schema, None)
     }
 
-    /// Opens the log like [`open`](Self::open), for a program that must not wait. Here and in every append it waits at
-    /// most this long for another process's lock.
+    /// Opens the log like [`open`](Self::open), for a program that must not wait long. This call and every
+    /// append wait at most this long for another process's lock.
     ///
     /// # Errors
     /// Like [`open`](Self::open); also an I/O error of the kind `TimedOut`, after which nothing is written.
@@ -73,10 +73,10 @@ impl LogWriter {
         Ok((writer, cut))
     }
 
-    /// The distinct inputs that the log holds, as their features' text joined by commas, in order.
+    /// Returns the distinct inputs of the log, as their features' text joined by commas, in order.
     ///
     /// # Errors
-    /// Reads the whole log, so a row that cannot be read is an error here.
+    /// This reads the whole log, so a row that cannot be read is an error.
     pub fn inputs(&mut self) -> Result<Vec<String>, LogError> {
         match self.locked(|writer| read(&[&writer.path])) {
             Ok(log) => Ok(log.inputs.into_iter().map(|i| i.text.into_string()).collect()),
@@ -88,8 +88,9 @@ impl LogWriter {
     /// Appends the samples of one input: (choice, feedback in milliseconds; infinite for a failure).
     ///
     /// # Errors
-    /// I/O errors. A failed write, on a full disk for example, cuts the file back: the log then holds none of these
-    /// rows. If even that fails, it ends in a torn line, which the next [`open`](Self::open) cuts off.
+    /// I/O errors. After a failed write, on a full disk for example, the file is cut back: the log then has
+    /// none of these rows. If even that fails, the log ends in a torn line, which the next
+    /// [`open`](Self::open) cuts.
     pub fn append_input<'a>(
         &mut self,
         context: &Context,
@@ -115,7 +116,7 @@ impl LogWriter {
             });
         }
         self.locked(|writer| {
-            // Another process may have been killed in the middle of its write since the log was opened.
+            // Another process may have been killed during its write since this one opened the log.
             cut_torn_line(&mut writer.file).map_err(io_error(&writer.path, "mend"))?;
             writer.append(&batch.text)
         })
@@ -127,7 +128,7 @@ impl LogWriter {
         &self.schema
     }
 
-    /// Alone among all processes that append to the log.
+    /// Runs `work` alone among all processes that append to the log.
     fn locked<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, LogError>) -> Result<T, LogError> {
         self.lock().map_err(io_error(&self.path, "lock"))?;
         let result = work(self);
@@ -150,7 +151,7 @@ impl LogWriter {
         }
     }
 
-    /// Begins the log, or checks the one that is there and takes over its order of columns.
+    /// Writes the head of a new log, or checks an existing one and adopts its order of columns.
     fn resume(&mut self, metadata: &Metadata) -> Result<Option<String>, LogError> {
         let head = self.head(metadata);
         // A device has no length, and reading it might never end.
@@ -162,7 +163,7 @@ impl LogWriter {
             return self.append(&head).map(|()| None);
         }
         if begin.len() < head.len() && head.as_bytes().starts_with(&begin) {
-            // What a crash in the first write left.
+            // The remainder of a crash in the first write.
             self.file.set_len(0).map_err(io_error(&self.path, "mend"))?;
             self.append(&head)?;
             return Ok(Some(String::from_utf8_lossy(&begin).into_owned()));
@@ -193,7 +194,7 @@ impl LogWriter {
         let length = self.file.metadata().map_err(io_error(&self.path, "read"))?.len();
         let written = (&self.file).write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
         if written.is_err() {
-            // Best effort: the write's error is the one to report.
+            // Best effort: the error to report is the write's.
             let _ = self.file.set_len(length);
         }
         written.map_err(io_error(&self.path, "write"))
@@ -224,13 +225,13 @@ impl LogWriter {
 #[derive(Clone, Debug, Default)]
 pub struct RowBatch {
     text: String,
-    /// The first name or value of several lines; such a batch is not written.
+    /// The first name or value of several lines; a batch with one is not written.
     broken: Option<String>,
 }
 
 impl RowBatch {
-    /// Adds the samples of one input, whose features are given as text in the order of the log's header:
-    /// (choice, feedback in milliseconds; infinite for a failure).
+    /// Adds the samples of one input: (choice, feedback in milliseconds; infinite for a failure).
+    /// `features` are text in the order of the log's header.
     pub fn add<'a>(
         &mut self,
         features: impl IntoIterator<Item = &'a str>,
@@ -249,22 +250,22 @@ impl RowBatch {
         }
     }
 
-    /// The bytes that the rows take.
+    /// Returns the number of bytes of the rows.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.text.len()
     }
 
-    /// Removes all rows and keeps the memory.
+    /// Removes all rows but keeps the memory.
     pub fn clear(&mut self) {
         self.text.clear();
         self.broken = None;
     }
 }
 
-/// The features' text of a context as it stands in a row, joined by commas: the key of an input.
+/// Returns the features' text of a context as in a row, joined by commas: the key of an input.
 ///
-/// A feature that the context lacks is left empty.
+/// A feature that the context lacks stays empty.
 #[must_use]
 pub(crate) fn row_prefix(context: &Context, schema: &Schema) -> String {
     let fields = schema.features().iter().map(|f| {
@@ -274,7 +275,7 @@ pub(crate) fn row_prefix(context: &Context, schema: &Schema) -> String {
     fields.collect::<Vec<_>>().join(",")
 }
 
-/// Cuts off what stands behind the last newline and returns it.
+/// Cuts the bytes after the last newline and returns them.
 fn cut_torn_line(file: &mut File) -> std::io::Result<Option<String>> {
     const BLOCK: u64 = 64 * 1024;
     let length = file.seek(SeekFrom::End(0))?;
@@ -313,7 +314,7 @@ fn cut_torn_line(file: &mut File) -> std::io::Result<Option<String>> {
 }
 
 impl Context {
-    /// The context's features as one row of a log, joined by commas, in the order of `schema`.
+    /// Returns the context's features as one row of a log, joined by commas, in the order of `schema`.
     #[must_use]
     pub fn log_text(&self, schema: &Schema) -> String {
         row_prefix(self, schema)

@@ -1,4 +1,4 @@
-//! What a model consists of.
+//! The parts of a model.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::expr::{BoolExpr, Part};
 use crate::feature::{Feature, FeatureKind};
 use crate::tree::Tree;
 
-/// A learned heuristic, checked: slots, choices and nodes refer to things that exist.
+/// A learned heuristic. Slots, choices and nodes refer only to existing things once it is validated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     /// The heuristic's name, for example `SimpleHeuristic`.
@@ -21,11 +21,12 @@ pub struct Model {
     pub optimization: String,
     /// Logged and derived features.
     pub features: Features,
-    /// The categories that training saw, by slot (of logged and derived features), sorted; empty for numbers.
+    /// The categories of the training data, by slot (of logged and derived features), sorted; empty for
+    /// numbers.
     pub categories: Vec<Vec<String>>,
     /// The domain; outside it the heuristic is unsure.
     pub precondition: Option<Precondition>,
-    /// The device that it is valid for; `None` where the log does not say.
+    /// The device for which it is valid; `None` if the log does not name it.
     pub device: Option<Device>,
     /// PyTorch's identity of the device: `shared_memory` in bytes.
     pub shared_memory: Option<u64>,
@@ -35,28 +36,28 @@ pub struct Model {
     pub choices: Vec<String>,
     /// What the program does when the heuristic is unsure.
     pub fallback: Option<ChoiceId>,
-    /// Where a choice can run at all; choices without an entry can run everywhere.
+    /// The condition under which a choice can run; choices without an entry can run everywhere.
     pub eligible: BTreeMap<ChoiceId, Precondition>,
-    /// What to do outside of what training saw in a leaf.
+    /// What to do with inputs outside the ranges of a leaf's training inputs.
     pub outside: OutsidePolicy,
     /// One tree, or several that vote with their scores.
     pub trees: Vec<Tree>,
-    /// What is promised of the decisions.
+    /// The promise about the decisions.
     pub promise: Option<Promise>,
-    /// Where it comes from.
+    /// The origin of the model.
     pub provenance: Provenance,
 }
 
-/// A truth value over the logged features, as text and resolved.
+/// A condition over the logged features, as text and resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Precondition {
     /// The expression's text.
     pub expression: String,
-    /// Over the slots of the logged features.
+    /// The resolved expression, over the slots of the logged features.
     pub typed: BoolExpr,
 }
 
-/// What a heuristic does with an input that is outside of what training saw in its leaf.
+/// What a heuristic does with an input outside the ranges of its leaf's training inputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutsidePolicy {
@@ -69,43 +70,43 @@ pub enum OutsidePolicy {
     Decline,
 }
 
-/// What calibration showed: "on inputs drawn like the calibration inputs, with this confidence,
-/// at most `target` of them are more than `limit` times slower than the fallback".
+/// The result of calibration: "on inputs drawn like the calibration inputs, with this confidence, at most
+/// `target` of them are more than `limit` times slower than the fallback".
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Promise {
     /// The promised share of inputs, for example 0.01.
     pub target: f64,
-    /// With this confidence, for example 0.95.
+    /// The confidence, for example 0.95.
     pub confidence: f64,
-    /// An input counts when the choice takes more than this many times the fallback's time.
+    /// An input counts if the choice takes more than this many times the fallback's time.
     pub limit: f64,
-    /// How the calibration inputs were kept from the fit.
+    /// How the calibration inputs were kept out of the fit.
     pub mode: CalibrationMode,
     /// The share that was tested; half the target by dimensions.
     pub tested: f64,
     /// The level of the test.
     pub level: f64,
-    /// Inputs that it was calibrated on.
+    /// The number of calibration inputs.
     pub inputs: u64,
-    /// Distinct groups (shapes) among them.
+    /// The number of distinct groups (shapes) among them.
     pub groups: u64,
-    /// Of these inputs, those that counted.
+    /// The number of these inputs that counted.
     pub violations: u64,
-    /// Of these, those whose runs are clearly apart: even the fallback's slowest run, times the
-    /// limit, is faster than the choice's fastest. The rest may be noise.
+    /// The number of these violations that are clear: the choice's fastest run is slower than the
+    /// fallback's slowest run times the limit. The rest may be noise.
     pub clear: u64,
-    /// Runs of a choice on an input: their median over the calibration inputs.
+    /// The number of runs of a choice on an input: the median over the calibration inputs.
     pub runs: u64,
-    /// The calibrated price: a choice is taken where its risk of being too slow is at most this
-    /// times what it saves in log time over the fallback; `null`: always decides.
+    /// The calibrated price: a choice is allowed if its risk of being too slow is at most this times its
+    /// saving in log time over the fallback. `null` always decides.
     pub threshold: Option<f64>,
 }
 
-/// How calibration keeps its inputs from the fit that they judge.
+/// How calibration keeps its inputs out of the fit that they judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CalibrationMode {
-    /// The fit never sees them. The promise is then a theorem.
+    /// The fit does not use them. The promise is then a theorem.
     #[serde(rename = "hold-out")]
     HoldOut,
     /// Ten folds by input, then a fit on all inputs. The promise is an estimate.
@@ -117,7 +118,7 @@ pub enum CalibrationMode {
 }
 
 impl CalibrationMode {
-    /// Returns the name that stands in the model file.
+    /// Returns the name in the model file.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -134,7 +135,7 @@ impl std::fmt::Display for CalibrationMode {
     }
 }
 
-/// Where a model comes from: enough to learn it again.
+/// The origin of a model: enough to learn it again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
@@ -176,15 +177,15 @@ impl Model {
         u32::try_from(position).ok().map(ChoiceId)
     }
 
-    /// True where training saw this category in this slot.
+    /// Returns true if the category is in the training data of this slot.
     #[must_use]
     pub fn knows(&self, slot: usize, category: &str) -> bool {
         self.categories[slot].binary_search_by(|c| c.as_str().cmp(category)).is_ok()
     }
 
-    /// Calls `f` with every category that the model names, some more than once: truth values first, then
-    /// what training saw in some feature, then what an expression mentions. Generated code tells only
-    /// these apart.
+    /// Calls `f` with every category that the model names, some more than once: first truth values, then
+    /// the categories of the training data, then those in expressions. Generated code distinguishes only
+    /// these.
     pub fn for_each_name<'a>(&'a self, f: &mut impl FnMut(&'a str)) {
         ["False", "True"].into_iter().for_each(&mut *f);
         self.categories.iter().flatten().for_each(|name| f(name));
@@ -197,7 +198,7 @@ impl Model {
         self.precondition.iter().chain(self.eligible.values()).for_each(|p| p.typed.for_each_part(&mut text));
     }
 
-    /// True where the model [names](Self::for_each_name) this category.
+    /// Returns true if the model [names](Self::for_each_name) this category.
     #[must_use]
     pub fn names(&self, category: &str) -> bool {
         let mut found = false;
@@ -205,9 +206,9 @@ impl Model {
         found
     }
 
-    /// The values of the logged features in a context, by slot. A feature that is missing or of
-    /// the other kind becomes NaN (a number) or the empty category, so that it is *unsure*
-    /// wherever it is needed.
+    /// Returns the values of the logged features in a context, by slot. A feature that is missing or of the
+    /// other kind becomes NaN (a number) or the empty category, so that a decision that needs it is
+    /// *unsure*.
     #[must_use]
     pub fn values(&self, context: &Context) -> Vec<Value> {
         let features = self.features.base().features();

@@ -1,4 +1,4 @@
-//! Deciding. This defines what a model's decision is; `ah-runtime` and generated code agree with it.
+//! Decides. This file is the reference; `ah-runtime` and generated code decide the same.
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ use crate::tree::{Leaf, Place, Ranked, pick};
 use crate::unsure::Unsure;
 
 impl Model {
-    /// These values of the logged features, as the model's expressions see them.
+    /// Returns the values of the logged features as a row for the model's expressions.
     #[must_use]
     pub fn row<'a, R: Row + ?Sized>(&'a self, values: &'a R) -> LoggedRow<'a, R> {
         LoggedRow { model: self, values }
@@ -21,18 +21,18 @@ impl Model {
     /// choice that is not [eligible](Self::is_eligible) here counts as not offered.
     ///
     /// # Errors
-    /// Why the heuristic declines: take the fallback.
+    /// The reason for declining; the program then takes the fallback.
     pub fn decide(&self, values: &[Value], offered: impl FnMut(ChoiceId) -> bool) -> Result<&Ranked, Unsure> {
         let leaves = self.leaves(values)?;
         let choice = self.pick(&leaves, values, offered)?;
         leaves.first.leaf.ranked(choice).ok_or(Unsure::NoneAllowed)
     }
 
-    /// Returns what to choose where the program does not say what it offers: the fallback, and the choices that
-    /// training measured on [nearly every input](Ranked::usual) of the leaf.
+    /// Returns the choice for a program that does not list its choices: it is expected to offer the
+    /// fallback, and the choices that training measured on [nearly every input](Ranked::usual) of the leaf.
     ///
     /// # Errors
-    /// Why the heuristic declines: take the fallback.
+    /// The reason for declining; the program then takes the fallback.
     pub fn choose(&self, values: &[Value]) -> Result<&Ranked, Unsure> {
         let leaves = self.leaves(values)?;
         let choice = self.pick_usual(&leaves, values)?;
@@ -42,16 +42,16 @@ impl Model {
     /// Returns all choices that the heuristic ranks here, best first.
     ///
     /// # Errors
-    /// Why the heuristic declines, as [`decide`](Self::decide).
+    /// The reason for declining, as in [`decide`](Self::decide).
     pub fn ranking(&self, values: &[Value]) -> Result<Vec<Place>, Unsure> {
         let leaves = self.leaves(values)?;
         leaves.unsure(self.outside).map_or_else(|| Ok(leaves.ranking()), Err)
     }
 
-    /// [`decide`](Self::decide) for values that reach these leaves.
+    /// Decides like [`decide`](Self::decide), for values that reach these leaves.
     ///
     /// # Errors
-    /// Why the heuristic declines.
+    /// The reason for declining.
     pub fn pick<R: Row + ?Sized>(
         &self,
         leaves: &Leaves<'_>,
@@ -64,26 +64,26 @@ impl Model {
         picked.ok_or(unsure.unwrap_or(Unsure::NoneAllowed))
     }
 
-    /// [`choose`](Self::choose) for values that reach these leaves.
+    /// Decides like [`choose`](Self::choose), for values that reach these leaves.
     ///
     /// # Errors
-    /// Why the heuristic declines.
+    /// The reason for declining.
     pub fn pick_usual<R: Row + ?Sized>(&self, leaves: &Leaves<'_>, values: &R) -> Result<ChoiceId, Unsure> {
         self.pick(leaves, values, |choice| {
             Some(choice) == self.fallback || leaves.all().all(|reached| reached.leaf.is_usual(choice))
         })
     }
 
-    /// True where `choice` can run on an input with these values, as far as the model knows. An undefined
-    /// condition counts as false.
+    /// Returns true if `choice` can run on an input with these values, as far as the model knows. An
+    /// undefined condition counts as false.
     #[must_use]
     pub fn is_eligible<R: Row + ?Sized>(&self, choice: ChoiceId, values: &R) -> bool {
         let condition = self.eligible.get(&choice);
         condition.is_none_or(|c| c.typed.eval(&self.row(values)) == Some(true))
     }
 
-    /// True where a logged feature is outside what training saw in the leaf (of one tree) where
-    /// these values end: the decision there is an extrapolation. False without a leaf.
+    /// Returns true if a logged feature is outside the ranges of the leaf (of any tree) that these values
+    /// reach: the decision there is an extrapolation. False if they reach no leaf.
     #[must_use]
     pub fn is_outside(&self, values: &[Value]) -> bool {
         let row = self.features.row(values);
@@ -93,7 +93,7 @@ impl Model {
     /// Returns the leaf of the first tree that these values reach.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is none.
     pub fn leaf(&self, values: &[Value]) -> Result<&Leaf, Unsure> {
         self.leaves(values).map(|leaves| leaves.first.leaf)
     }
@@ -135,15 +135,15 @@ pub struct Leaves<'a> {
 #[derive(Clone, Copy, Debug)]
 struct ReachedLeaf<'a> {
     leaf: &'a Leaf,
-    /// True where the context is outside of what training saw in the leaf, and the model minds.
+    /// True if the context is outside the leaf's ranges, and the model's policy treats it differently.
     outside: bool,
 }
 
 impl<'a> Leaves<'a> {
-    /// Collects the leaves of `model` that `leaf` finds for these values, by the position of the tree.
+    /// Collects the leaves of `model` that `leaf` returns for these values, by the position of the tree.
     ///
     /// # Errors
-    /// The first one of `leaf`.
+    /// The first error of `leaf`.
     pub fn new<R: Row + ?Sized>(
         model: &Model,
         values: &R,
@@ -168,14 +168,14 @@ impl<'a> Leaves<'a> {
     #[must_use]
     pub fn ranking(&self) -> Vec<Place> {
         let mut votes: Vec<Place> = self.votes(|_| true).collect();
-        // One tree ranks its choices itself.
+        // A single tree has its ranking already.
         if self.others[0].is_some() {
             votes.sort_by(order);
         }
         votes
     }
 
-    /// [`pick`] among what the trees vote, without sorting. Where `declines`, no choice is allowed.
+    /// Picks among the votes as [`pick`] does, without sorting. If `declines`, no choice is allowed.
     fn pick(
         &self,
         fallback: Option<ChoiceId>,
@@ -186,7 +186,8 @@ impl<'a> Leaves<'a> {
         if self.others[0].is_none() {
             return pick(self.votes(|_| true).map(allowed), fallback, offered);
         }
-        // The best of the allowed choices, and of the others: `pick` needs no more of the sorted ranking.
+        // The best of the allowed choices and the best of the others: `pick` needs no more of the sorted
+        // ranking.
         let mut best: [Option<Place>; 2] = [None; 2];
         for vote in self.votes(&mut offered).map(allowed) {
             let best = &mut best[usize::from(!vote.allowed)];
@@ -202,7 +203,7 @@ impl<'a> Leaves<'a> {
         pick(best.into_iter().flatten(), fallback, offered)
     }
 
-    /// Why these leaves decline, if one does.
+    /// Returns the reason why these leaves decline, if one does.
     fn unsure(&self, policy: OutsidePolicy) -> Option<Unsure> {
         let declined = self.all().find_map(|reached| reached.leaf.unsure).map(Unsure::from);
         let outside = || policy == OutsidePolicy::Decline && self.all().any(|reached| reached.outside);
@@ -231,12 +232,12 @@ impl<'a> Leaves<'a> {
     }
 }
 
-/// The order of votes: by score, then by id.
+/// Compares votes by score, then by id.
 fn order(a: &Place, b: &Place) -> Ordering {
     a.score.total_cmp(&b.score).then(a.choice.cmp(&b.choice))
 }
 
-/// See [`Model::row`].
+/// A row of a model's logged features; see [`Model::row`].
 #[derive(Clone, Copy, Debug)]
 pub struct LoggedRow<'a, R: ?Sized> {
     model: &'a Model,

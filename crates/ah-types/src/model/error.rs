@@ -1,4 +1,4 @@
-//! What can be wrong with a model, and where.
+//! The errors of models, with their places.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -16,21 +16,21 @@ pub enum ModelError {
         /// The cause.
         source: std::io::Error,
     },
-    /// The file does not hold a valid model.
+    /// The file is not a valid model.
     #[error("{}: not a valid model: {source}", path.display())]
     Invalid {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The error.
         source: InvalidModel,
     },
 }
 
-/// Something in a model is not what it should be.
+/// A part of a model is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}{problem}")]
 pub struct InvalidModel {
-    /// Where.
+    /// The place.
     pub place: ModelPlace,
     /// What was expected and what was found.
     pub problem: String,
@@ -66,7 +66,7 @@ impl ModelPlace {
     }
 }
 
-/// As the beginning of a message; nothing for the model as a whole.
+/// Prints the place as the beginning of a message; nothing for the model as a whole.
 impl fmt::Display for ModelPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! `model.json`: reading and writing. The file has names where memory has ids.
+//! Reads and writes `model.json`. The file has names; memory has ids.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,7 +24,7 @@ const FORMAT: &str = "autoheuristic-model";
 /// The version that this crate reads and writes.
 const VERSION: u32 = 2;
 
-/// What is read first, so that a newer file is refused by its version and not by an unknown key.
+/// The keys that are read first, so that a newer file is refused by its version and not by an unknown key.
 #[derive(Deserialize)]
 struct Header {
     format: String,
@@ -118,7 +118,7 @@ impl Model {
     /// Reads and checks a `model.json`.
     ///
     /// # Errors
-    /// [`ModelError`] names the file and what is wrong with it.
+    /// [`ModelError`] with the file and the mistake.
     pub fn read(path: &Path) -> Result<Self, ModelError> {
         let text = std::fs::read_to_string(path).map_err(|source| ModelError::Io {
             path: path.to_owned(),
@@ -131,7 +131,7 @@ impl Model {
     /// Reads and checks the text of a `model.json`.
     ///
     /// # Errors
-    /// [`InvalidModel`] names the place and what is wrong there.
+    /// [`InvalidModel`] with the place and the mistake.
     pub fn parse(text: &str) -> Result<Self, InvalidModel> {
         let header: Header = from_json(text)?;
         if header.format != FORMAT {
@@ -172,7 +172,7 @@ impl Model {
 fn from_json<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, InvalidModel> {
     serde_json::from_str(text).map_err(|e| {
         let text = e.to_string();
-        // The place has its own fields.
+        // The place is a key of its own in the file.
         let end = text.rfind(" at line ").unwrap_or(text.len());
         let not_json = if e.is_data() { "" } else { "not JSON: " };
         let place = ModelPlace::Text { line: e.line(), column: e.column() };
@@ -244,14 +244,14 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Indented JSON, but a split or a ranked choice on one line: a reviewer follows a tree node by
-/// node, and a leaf of fifty choices stays readable (and a third of the size).
+/// Returns indented JSON, with each split and each ranked choice on one line: a reviewer follows a tree
+/// node by node, and a leaf of fifty choices stays readable (and a third of the size).
 fn layout(file: &ModelFile) -> String {
     let mut value = serde_json::to_value(file).unwrap_or_default();
     let trees = value.get_mut("trees").map(serde_json::Value::take).unwrap_or_default();
     let text = serde_json::to_string_pretty(&value).unwrap_or_default();
     let trees = trees.as_array().into_iter().flatten().map(tree_layout).collect::<Vec<_>>().join(",\n");
-    // The keys of this object are ours, so the placeholder cannot stand anywhere else first.
+    // The keys of this object are ours, so the placeholder occurs nowhere before.
     text.replacen("\"trees\": null", &format!("\"trees\": [\n{trees}\n  ]"), 1) + "\n"
 }
 
@@ -269,7 +269,7 @@ fn tree_layout(tree: &serde_json::Value) -> String {
     format!("    {{\"nodes\": [\n{}\n    ]}}", nodes.collect::<Vec<_>>().join(",\n"))
 }
 
-/// The names of a file and what they stand for.
+/// The positions of a file's names.
 struct Names<'a> {
     features: &'a Features,
     choices: FxHashMap<&'a str, ChoiceId>,
@@ -325,7 +325,7 @@ impl Names<'_> {
     fn ranked(&self, r: &RankedFile) -> Result<Ranked, String> {
         Ok(Ranked {
             choice: self.choice(&r.choice)?,
-            // No -0.0, so that sums of scores compare alike in every language.
+            // No -0.0, so that sums of scores compare equally in every language.
             score: r.score + 0.0,
             probability: r.probability,
             measured: r.measured,

@@ -1,4 +1,4 @@
-//! The model: a learned heuristic with all that is needed to decide, to generate code and to learn it again.
+//! The model: a learned heuristic with everything needed to decide, to generate code and to learn it again.
 //! On disk it is `model.json`; `docs/model-format.md` is the specification.
 
 mod data;

@@ -1,4 +1,4 @@
-//! What holds for every model, whoever made it. The generator and the run time rely on nothing else.
+//! The invariants of every model, whoever made it. The generator and the run time rely on nothing else.
 
 use super::data::Model;
 use super::error::{InvalidModel, ModelPlace};
@@ -6,14 +6,14 @@ use crate::feature::FeatureKind;
 use crate::shown::quoted;
 use crate::tree::{Leaf, Node, Test, Tree};
 
-/// Deeper trees are refused: no learner makes them, and generated branches nest this deep.
+/// Deeper trees are refused: no learner makes them, and generated branches would nest as deep.
 const MAX_DEPTH: usize = 64;
 
 impl Model {
-    /// Checks all references and numbers, as reading does.
+    /// Checks all references and numbers; reading a file does this too.
     ///
     /// # Errors
-    /// [`InvalidModel`] for the first thing that is wrong.
+    /// [`InvalidModel`] with the first mistake.
     pub fn validate(&self) -> Result<(), InvalidModel> {
         validate(self).map_err(|problem| ModelPlace::Model.error(problem))?;
         for (i, tree) in self.trees.iter().enumerate() {
@@ -148,7 +148,7 @@ fn validate_leaf(model: &Model, leaf: &Leaf) -> Result<(), String> {
     validate_places(model, leaf, true)
 }
 
-/// A choice that training never measured in a leaf comes last there and is not allowed.
+/// Checks that a choice that training never measured in a leaf comes last there and is not allowed.
 fn validate_places(model: &Model, leaf: &Leaf, outside: bool) -> Result<(), String> {
     let mut is_placed = vec![false; model.choices.len()];
     let mut unmeasured = None;

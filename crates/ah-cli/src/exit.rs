@@ -3,17 +3,18 @@
 //! | code | name | meaning |
 //! | --- | --- | --- |
 //! | 0 | [`SUCCESS`] | done |
-//! | 1 | [`CHECK_FAILED`] | the work was done, and what it judged did not hold (a stale file under `--mode check`, say) |
+//! | 1 | [`CHECK_FAILED`] | the work was done, and a check failed (a stale file under `--mode check`, say)
+//! |
 //! | 2 | [`USAGE`] | the command line is wrong |
-//! | 3 | [`BAD_INPUT`] | a log, model, optimization or expression is not what it should be |
+//! | 3 | [`BAD_INPUT`] | a log, model, optimization or expression is malformed |
 //! | 4 | [`IO`] | reading or writing failed: no such file, no permission, disk full |
-//! | 5 | [`DEVICE`] | the device or backend asked for is not there or does not work |
-//! | 6 | [`TOO_LITTLE`] | the input is well-formed but too small or too poor for what was asked |
-//! | 130 | [`INTERRUPTED`] | ended by SIGINT, after the input in hand |
+//! | 5 | [`DEVICE`] | the requested device or backend is missing or does not work |
+//! | 6 | [`TOO_LITTLE`] | the input is well-formed but too small or too poor for the request |
+//! | 130 | [`INTERRUPTED`] | ended by SIGINT, after the input in progress |
 
 /// Done.
 pub const SUCCESS: u8 = 0;
-/// What was judged did not hold.
+/// A check failed.
 pub const CHECK_FAILED: u8 = 1;
 /// The command line is wrong.
 pub const USAGE: u8 = 2;
@@ -21,9 +22,9 @@ pub const USAGE: u8 = 2;
 pub const BAD_INPUT: u8 = 3;
 /// Reading or writing failed.
 pub const IO: u8 = 4;
-/// The device or backend asked for is not there or does not work.
+/// The requested device or backend is missing or does not work.
 pub const DEVICE: u8 = 5;
-/// The input is well-formed but too small or too poor for what was asked.
+/// The input is well-formed but too small or too poor for the request.
 pub const TOO_LITTLE: u8 = 6;
-/// Ended by SIGINT, after the input in hand.
+/// Ended by SIGINT, after the input in progress.
 pub const INTERRUPTED: u8 = 130;

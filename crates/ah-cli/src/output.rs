@@ -15,10 +15,11 @@ impl std::fmt::Display for OutputError {
 
 impl std::error::Error for OutputError {}
 
-/// Writes `text`, made [printable](printable()), to standard output. A closed pipe (`| head`) is no error.
+/// Writes `text`, made [printable](printable()), to standard output. A closed pipe (`| head`) is not an
+/// error.
 ///
 /// # Errors
-/// [`OutputError`] where it cannot be written, for example on a full disk.
+/// [`OutputError`] if it cannot be written, for example on a full disk.
 pub fn stdout(text: &str) -> Result<(), OutputError> {
     let mut out = io::stdout().lock();
     match out.write_all(printable(text).as_bytes()).and_then(|()| out.flush()) {
@@ -27,14 +28,14 @@ pub fn stdout(text: &str) -> Result<(), OutputError> {
     }
 }
 
-/// Writes `text`, made [printable](printable()), to standard error. Where that is closed or full, the message is
-/// lost and the work goes on: `eprintln!` would panic.
+/// Writes `text`, made [printable](printable()), to standard error. If standard error is closed or full,
+/// the message is lost and the work continues: `eprintln!` would panic.
 pub fn stderr(text: &str) {
     let _ = io::stderr().lock().write_all(printable(text).as_bytes());
 }
 
-/// The text with control characters escaped, except line ends and tabs: names come from files, and one
-/// with an escape sequence could rewrite the terminal.
+/// Returns the text with control characters escaped, except line ends and tabs: names come from files, and
+/// a name with an escape sequence could rewrite the terminal.
 ///
 /// ```
 /// assert_eq!(ah_cli::printable("a\u{1b}[2Jb\n"), "a\\u{1b}[2Jb\n");

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors of generating.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub enum CodegenError {
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// A template is malformed.
@@ -34,7 +34,7 @@ pub enum CodegenError {
         /// The path.
         path: PathBuf,
     },
-    /// The place is taken by something that was not generated.
+    /// Something at the place was not generated.
     #[error("{}: was not written by ah-codegen, and would be lost; move it, or give another folder with --out", path.display())]
     Taken {
         /// The file or folder in the way.

@@ -1,13 +1,13 @@
 //! Turns a learned model into source code: load → simplify → lower → render → write.
 //!
-//! Begin at [`generate`]. It reduces a checked [`Model`] to its decisions (`simplify.rs`), lowers it to a form that
-//! knows no language (`lower/`), asks each
-//! [`Target`] for the values that its templates print (`targets/`, with `printing/`), renders the templates
-//! (`render.rs`, `templates/`), and replaces the files on disk as a whole (`write.rs`).
+//! Begin at [`generate`]. It reduces a checked [`Model`] to its decisions (`simplify.rs`) and lowers it to
+//! a form that is independent of languages (`lower/`). Each [`Target`] turns that form into the values that
+//! its templates print (`targets/`, with `printing/`). The templates are rendered (`render.rs`,
+//! `templates/`), and the files on disk are replaced as a whole (`write.rs`).
 //!
-//! Generated code decides exactly as [`Model::decide`] does, to the last bit; the tests build it
-//! and compare. Names from a model are hostile: they become code only as identifiers of ASCII
-//! letters and digits (`printing/names.rs`) and as escaped strings.
+//! Generated code decides exactly as [`Model::decide`] does, to the last bit; the tests build it and
+//! compare. Names from a model may be hostile: they become code only as identifiers of ASCII letters and
+//! digits (`printing/names.rs`) and as escaped strings.
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -64,7 +64,7 @@ pub struct Request<'a> {
     pub detail: Detail,
     /// The folder below which everything is written.
     pub out: &'a Path,
-    /// What happens on disk.
+    /// Whether to write, compare or report.
     pub mode: WriteMode,
     /// A folder of templates that replace the built-in ones or add files, for example
     /// `rust/src/lib.rs.tera`.

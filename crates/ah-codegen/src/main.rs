@@ -28,7 +28,8 @@ fn run(arguments: &Arguments) -> Result<Report, CodegenError> {
     })
 }
 
-/// The diff is data and goes to standard output, everything else to standard error.
+/// Prints the report: the diff is data and goes to standard output, everything else to standard error.
+/// Returns the exit code.
 fn tell(arguments: &Arguments, report: &Report) -> u8 {
     stderr(&report.to_string());
     if report.mode != WriteMode::Check || report.is_same() {

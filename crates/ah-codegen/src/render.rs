@@ -1,4 +1,4 @@
-//! Templates: those of this crate, file by file replaced or joined by those of a user's folder.
+//! The templates: this crate's, each of which a user's folder can replace, and further ones of that folder.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,8 +19,8 @@ pub(crate) struct Templates {
 }
 
 impl Templates {
-    /// `folder` holds a folder for each target, as `templates` beside `src` does. A file whose name
-    /// starts with `_` is only for others to include.
+    /// Loads the templates. `folder` has a subfolder for each target, like `templates` beside `src`. Other
+    /// templates include the files whose names start with `_`.
     pub(crate) fn load(folder: Option<&Path>) -> Result<Self, CodegenError> {
         let mut sources = BTreeMap::new();
         collect_embedded(&TEMPLATES, &mut sources);
@@ -28,7 +28,7 @@ impl Templates {
             collect_folder(folder, folder, &mut sources)?;
         }
         let mut tera = Tera::default();
-        // Nothing here is HTML; strings are escaped by the rules of their language.
+        // The output is not HTML; strings are escaped by the rules of their language.
         tera.autoescape_on(Vec::new());
         tera.add_raw_templates(sources).map_err(|e| CodegenError::template(&e))?;
         Ok(Self { tera })

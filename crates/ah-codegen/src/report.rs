@@ -1,4 +1,4 @@
-//! What was generated, for people.
+//! The report of what was generated, for people.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,16 +8,16 @@ use similar::TextDiff;
 use crate::files::Files;
 use crate::write::{Change, WriteMode};
 
-/// What [`generate`](crate::generate) did or found.
+/// The result of [`generate`](crate::generate).
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// As requested.
+    /// The requested mode.
     pub mode: WriteMode,
-    /// One for each target.
+    /// The files of each target.
     pub generated: Vec<GeneratedFiles>,
 }
 
-/// What one target gave.
+/// The files of one target.
 #[derive(Clone, Debug)]
 pub struct GeneratedFiles {
     /// The target's name.
@@ -26,18 +26,18 @@ pub struct GeneratedFiles {
     pub place: PathBuf,
     /// The texts by their paths below `place`.
     pub files: Files,
-    /// How each stood to the disk before.
+    /// The change of each file against the disk.
     pub changes: Vec<(String, Change)>,
 }
 
 impl GeneratedFiles {
-    /// Where a file stands.
+    /// Returns the path of a file.
     #[must_use]
     pub fn path(&self, path: &str) -> PathBuf {
         if path.is_empty() { self.place.clone() } else { self.place.join(path) }
     }
 
-    /// True where the disk held exactly these files.
+    /// Returns true if the disk had exactly these files.
     #[must_use]
     pub fn is_same(&self) -> bool {
         self.changes.iter().all(|(_, change)| *change == Change::Same)
@@ -45,13 +45,14 @@ impl GeneratedFiles {
 }
 
 impl Report {
-    /// True where the disk held exactly what was generated.
+    /// Returns true if the disk had exactly the generated files.
     #[must_use]
     pub fn is_same(&self) -> bool {
         self.generated.iter().all(GeneratedFiles::is_same)
     }
 
-    /// The differences as a unified diff, from the disk to what was generated; empty where there is none.
+    /// Returns the differences as a unified diff, from the disk to the generated files; empty if there is
+    /// none.
     #[must_use]
     pub fn diff(&self) -> String {
         let mut text = String::new();
@@ -78,7 +79,7 @@ impl Report {
     }
 }
 
-/// One line a target: what was done, or would be.
+/// Prints one line per target: what was done, or would be done.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for generated in &self.generated {

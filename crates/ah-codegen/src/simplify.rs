@@ -1,20 +1,20 @@
-//! From a model to one that decides the same with less: sibling leaves that decide alike become one, and rankings
-//! are cut. The model file keeps everything.
+//! Reduces a model without changing its decisions: sibling leaves that decide alike become one, and
+//! rankings are cut. The model file keeps everything.
 
 use std::collections::BTreeMap;
 
 use ah_types::{ChoiceId, Leaf, Model, Node, OutsidePolicy, Place, Ranked, Tree};
 
-/// How much of a model generated code holds.
+/// How much of a model the generated code contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Detail {
-    /// True where sibling leaves stay apart although they decide alike.
+    /// True if sibling leaves stay apart even if they decide alike.
     pub all_leaves: bool,
     /// The most choices that a leaf ranks.
     pub ranking: usize,
 }
 
-/// Decisions and what a program tries next.
+/// Keeps the decisions, and the choices that a program tries next.
 impl Default for Detail {
     fn default() -> Self {
         Self { all_leaves: false, ranking: 10 }
@@ -22,15 +22,15 @@ impl Default for Detail {
 }
 
 impl Detail {
-    /// Everything that the model has.
+    /// Keeps everything.
     pub const ALL: Self = Self { all_leaves: true, ranking: usize::MAX };
 }
 
-/// Returns a model that holds what `detail` asks for.
+/// Returns the model reduced to `detail`.
 ///
-/// [`Model::choose`] returns the same choice wherever every feature has a value: a test that is gone no longer needs
-/// one. Among fewer choices the answer may differ, because a leaf then ranks fewer, and merged leaves rank by what
-/// training saw in all of them. Trees that vote are not changed: their scores are added.
+/// [`Model::choose`] returns the same choice if every feature has a value: a removed test no longer needs
+/// one. If a program offers only some choices, the answer may differ, because a leaf ranks fewer choices
+/// and merged leaves rank by their joint evidence. Trees that vote stay unchanged: their scores are added.
 #[must_use]
 pub fn simplify(model: &Model, detail: Detail) -> Model {
     let mut simple = model.clone();
@@ -50,14 +50,14 @@ pub fn simplify(model: &Model, detail: Detail) -> Model {
     simple
 }
 
-/// What decides beside the tree.
+/// The parts of a model that affect decisions, except its trees.
 struct Policy<'m> {
     model: &'m Model,
 }
 
 impl Policy<'_> {
-    /// What a leaf decides inside and outside of what training saw: the choice. Where a choice may not be eligible,
-    /// all that comes before the first choice that always is, which then decides.
+    /// Returns the decisions of a leaf inside and outside its ranges: the choice. If a choice may not be
+    /// eligible, also all choices up to the first that is always eligible.
     fn decisions(&self, leaf: &Leaf) -> [Vec<(ChoiceId, bool)>; 2] {
         let (fallback, eligible) = (self.model.fallback, &self.model.eligible);
         [false, true].map(|outside| {
@@ -78,7 +78,7 @@ impl Policy<'_> {
         })
     }
 
-    /// Drops a ranking for inputs outside of what training saw that decides as the one for inputs inside.
+    /// Drops a ranking for inputs outside the ranges if it decides like the ranking inside.
     fn drop_outside(&self, node: &mut Node) {
         if let Node::Leaf(leaf) = node {
             let [inside, outside] = self.decisions(leaf);
@@ -106,7 +106,7 @@ impl Policy<'_> {
         u32::try_from(position).expect("as many nodes as before at most")
     }
 
-    /// One leaf for two that decide alike. Where inputs outside of what training saw are treated in their own way,
+    /// Returns one leaf for two that decide alike. If inputs outside the ranges are decided differently,
     /// leaves stay apart: their ranges differ.
     fn merged(&self, a: &Leaf, b: &Leaf) -> Option<Leaf> {
         let watches = |leaf: &Leaf| match self.model.outside {
@@ -121,7 +121,7 @@ impl Policy<'_> {
         (self.decisions(&merged) == self.decisions(a)).then_some(merged)
     }
 
-    /// Keeps the first choices of a leaf, and those that it decides for.
+    /// Keeps the first choices of a leaf, and those that it may take.
     fn cut(&self, leaf: &mut Leaf, most: usize) {
         let decisions = self.decisions(leaf);
         let decides = |choice| decisions.iter().flatten().any(|(c, _)| *c == choice);
@@ -137,7 +137,8 @@ impl Policy<'_> {
     }
 }
 
-/// What training saw in two leaves together. A choice that only one of them ranks is neither allowed nor usual.
+/// Returns the joint evidence of two leaves. A choice that only one of them ranks is neither allowed nor
+/// usual.
 fn pooled(a: &Leaf, b: &Leaf) -> Leaf {
     let mut choices: BTreeMap<ChoiceId, [Option<&Ranked>; 2]> = BTreeMap::new();
     for (i, leaf) in [a, b].into_iter().enumerate() {
@@ -165,9 +166,9 @@ fn pooled(a: &Leaf, b: &Leaf) -> Leaf {
     Leaf { samples, unsure: a.unsure, ranking, ranges, outside: Vec::<Place>::new() }
 }
 
-/// One choice in two leaves, by their numbers of inputs.
+/// Returns the joint evidence of one choice in two leaves, weighted by their numbers of inputs.
 fn pooled_choice((x, in_x): (&Ranked, u64), (y, in_y): (&Ranked, u64)) -> Ranked {
-    // Leaves without inputs count alike.
+    // Leaves without inputs have equal weights.
     let (in_x, in_y) = if in_x + in_y == 0 { (1, 1) } else { (in_x, in_y) };
     let mean =
         |x: f64, y: f64, in_x: u64, in_y: u64| (x * in_x as f64 + y * in_y as f64) / (in_x + in_y) as f64;

@@ -1,4 +1,4 @@
-//! What a target is: a language or form that a model can be generated as.
+//! The trait [`Target`]: a language or form of generated code.
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -8,30 +8,30 @@ use serde::Serialize;
 use crate::error::CodegenError;
 use crate::lower::LoweredModel;
 
-/// A language or form that a model can be generated as.
+/// A language or form of generated code.
 pub trait Target: Debug + Sync {
     /// Its name on the command line, which is also the folder of its templates.
     fn name(&self) -> &'static str;
 
-    /// Returns what its templates print.
+    /// Returns the values that its templates print.
     ///
     /// # Errors
-    /// [`CodegenError`] where a folder that generated files name does not exist.
+    /// [`CodegenError`] if a folder that generated files refer to does not exist.
     #[doc(hidden)]
     fn view(&self, lowered: &LoweredModel<'_>, surroundings: &Surroundings<'_>)
     -> Result<View, CodegenError>;
 }
 
-/// Folders that generated files may name.
+/// Folders that generated files may refer to.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
     /// The folder below which everything is written.
     pub out: &'a Path,
-    /// The folder of the crate `ah-runtime`, where generated code may depend on it.
+    /// The folder of the crate `ah-runtime`, if generated code may depend on it.
     pub runtime_path: Option<&'a Path>,
 }
 
-/// Where a target's files go and what its templates print.
+/// The place of a target's files and the values that its templates print.
 #[derive(Debug)]
 pub struct View {
     /// The files' place.
@@ -64,7 +64,7 @@ impl Place {
 }
 
 impl View {
-    /// The view at this place.
+    /// Returns the view at this place.
     pub fn new(place: Place, values: &impl Serialize) -> Result<Self, CodegenError> {
         let context = tera::Context::from_serialize(values).map_err(|e| CodegenError::template(&e))?;
         Ok(Self { place, context })

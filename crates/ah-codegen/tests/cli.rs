@@ -1,4 +1,4 @@
-//! The command: what it writes, what it checks, and what it says to bad input.
+//! The command: the files that it writes and checks, and its answers to bad input.
 
 mod models;
 
@@ -71,7 +71,7 @@ fn the_same_model_gives_the_same_bytes_and_check_finds_what_differs() {
     assert!(out.contains("-pub(crate) fn twig") && out.contains("+pub(crate) fn leaf"), "{out}");
     assert!(err.contains("run: ") && err.contains("model.json --target rust,pytorch,c"), "{err}");
 
-    // What Cargo left stays; the stale file is mended.
+    // Cargo's files stay; the stale file is replaced.
     fs::create_dir(at.join("generated/simple_heuristic/target")).unwrap();
     fs::write(at.join("generated/simple_heuristic/target/x"), "x").unwrap();
     assert_eq!(with(&[]).0, 0);

@@ -1,4 +1,4 @@
-//! One model, all targets: their decisions are compared with the model's own, bit by bit.
+//! All targets of one model: their decisions are compared with the model's own, bit by bit.
 
 mod models;
 
@@ -16,7 +16,7 @@ use rand_pcg::Pcg64;
 
 struct Case {
     model: Model,
-    /// What the code holds of it.
+    /// The part of the model that the code contains.
     simple: Model,
     input: String,
     expected: Vec<String>,
@@ -25,7 +25,7 @@ struct Case {
 /// PyTorch always says what it offers.
 fn case(rng: &mut Pcg64, model: Model, contexts: &[Vec<Value>], says_what_it_offers: bool) -> Case {
     let (mut input, mut expected) = (String::new(), Vec::new());
-    // A ranking is told also where a leaf declines.
+    // A ranking is returned even if a leaf declines.
     let simple = simplify(&model, Detail::default());
     let mut telling = simple.clone();
     if telling.outside == OutsidePolicy::Decline {
@@ -39,7 +39,7 @@ fn case(rng: &mut Pcg64, model: Model, contexts: &[Vec<Value>], says_what_it_off
     for values in contexts {
         for (value, feature) in values.iter().zip(model.features.base().features()) {
             match value {
-                // i64::MAX is 2^63 as f64, and i64 again by saturation.
+                // The f64 of i64::MAX is 2^63, and saturation makes it i64::MAX again.
                 Value::Number(x) if feature.integer => write!(input, "{}\t", *x as i64).unwrap(),
                 Value::Number(x) => write!(input, "{:016x}\t", x.to_bits()).unwrap(),
                 Value::Category(c) => {
@@ -68,7 +68,7 @@ fn case(rng: &mut Pcg64, model: Model, contexts: &[Vec<Value>], says_what_it_off
     Case { model, simple, input, expected }
 }
 
-/// Models of all depths. `AH_CASES=N` makes N times as many, and others.
+/// Returns models of all depths. `AH_CASES=N` makes N times as many, with other seeds.
 fn cases(seed: u64, count: usize, says_what_it_offers: bool) -> Vec<Case> {
     let times = std::env::var("AH_CASES").map_or(1, |n| n.parse().expect("AH_CASES is a number"));
     let (seed, count) = (seed + 1000 * (times as u64 - 1), count * times);
@@ -129,8 +129,8 @@ fn total(cases: &[Case]) -> String {
     )
 }
 
-/// Learned models: those of `generated/`, and some from the published logs where they are at hand; or
-/// those of the folder that `AH_MODELS` names (`scripts/check_equality.sh` learns many).
+/// Returns learned models: those of `generated/`, and some from the published logs if they are there; or
+/// those of the folder in `AH_MODELS` (`scripts/check_equality.sh` learns many).
 fn learned(says_what_it_offers: bool) -> Vec<Case> {
     static PATHS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -138,7 +138,7 @@ fn learned(says_what_it_offers: bool) -> Vec<Case> {
             return models_in(Path::new(&folder));
         }
         let mut paths = models_in(&root.join("generated"));
-        // Beside the checkout, or beside that of which this is a worktree.
+        // The logs are beside the checkout, or beside the repository of this worktree.
         let places = [root.join("../shared/data"), root.join("../../shared/data")];
         paths.extend(learn(places.iter().find(|p| p.exists()).unwrap_or(&places[0])));
         paths
@@ -162,8 +162,8 @@ fn models_in(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// A plain tree, a vote and a regression tree from published logs. No test of a library may link
-/// what learns, so that is run.
+/// Returns a plain tree, a vote and a regression tree from published logs. No test of a library may link
+/// `ah-train`, so this runs its binary.
 fn learn(logs: &Path) -> Vec<PathBuf> {
     if !logs.exists() {
         skipped(&format!("{} is not there, so no models of published logs were tried", logs.display()));
@@ -195,7 +195,7 @@ fn learn(logs: &Path) -> Vec<PathBuf> {
     runs.iter().enumerate().map(learn).collect()
 }
 
-/// Random contexts whose numbers lie around the thresholds of their own features.
+/// Returns random contexts with numbers around the thresholds of their features.
 fn plausible(rng: &mut Pcg64, model: &Model) -> Vec<Vec<Value>> {
     let mut contexts = models::contexts(rng, model, 200);
     let base = model.features.base().features();
@@ -217,7 +217,7 @@ fn plausible(rng: &mut Pcg64, model: &Model) -> Vec<Vec<Value>> {
     contexts
 }
 
-/// What generated code holds decides as the whole model does, wherever that has a leaf.
+/// The code's part of a model decides like the whole model, if that reaches a leaf.
 #[test]
 fn simplified_models_decide_alike() {
     let mut rng = Pcg64::seed_from_u64(11);
@@ -250,7 +250,7 @@ fn rust_decides_as_the_model_does() {
     println!("rust: {}", total(&cases));
 }
 
-/// Builds the crates and compares; `profile` are the words for Cargo.
+/// Builds the crates and compares; `profile` are arguments for Cargo.
 fn rust(cases: &[Case], profile: &[&str]) -> Duration {
     let folder = tempfile::tempdir().unwrap();
     let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/templates");
@@ -259,7 +259,7 @@ fn rust(cases: &[Case], profile: &[&str]) -> Duration {
     for case in cases {
         let place = emit(&case.model, &Rust, folder.path(), Some(&templates));
         let name = place.file_name().unwrap().to_str().unwrap().to_owned();
-        // Here, and only here, the crates share one workspace, so that one build makes them all.
+        // Only here the crates share one workspace, so that one build compiles them all.
         let path = place.join("Cargo.toml");
         let text = std::fs::read_to_string(&path).unwrap().replace("[workspace]\n", "");
         let text = format!(
@@ -284,7 +284,7 @@ fn rust(cases: &[Case], profile: &[&str]) -> Duration {
             .unwrap();
         assert!(status.success(), "cargo {arguments:?}");
     };
-    // Timed without what ah-runtime needs.
+    // Timed without the build of ah-runtime.
     let begin = Instant::now();
     cargo(&[&["build", "--offline", "--quiet", "--workspace", "--lib"], profile].concat());
     let built = begin.elapsed();
@@ -296,7 +296,7 @@ fn rust(cases: &[Case], profile: &[&str]) -> Duration {
         driver.arg(folder.path().join(format!("{name}.json")));
         compare(case, &run(&mut driver, &case.input, name), name);
     }
-    // The crates are clean by pedantic lints; the drivers are not part of them.
+    // The crates pass pedantic lints; the drivers are not part of them.
     for name in &names {
         std::fs::remove_dir_all(folder.path().join(name).join("src/bin")).unwrap();
         let path = folder.path().join(name).join("Cargo.toml");
@@ -339,7 +339,7 @@ fn python(seed: u64, target: &dyn Target, driver: &str) {
     println!("{}: {}", target.name(), total(&cases));
 }
 
-/// The test harness hides what a passing test prints, but not what is written to standard error itself.
+/// The test harness hides the output of a passing test, but not direct writes to standard error.
 fn skipped(reason: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {reason}");
 }
@@ -356,7 +356,7 @@ fn c_decides_as_the_model_does() {
         ("gcc", "c", vec!["-std=c99", "-O2"]),
         ("clang", "c", vec!["-std=c99", "-O2", "-march=native", "-ffp-contract=fast"]),
         ("gcc", "c", vec!["-std=gnu11", "-O2", "-march=native", "-ffp-contract=fast"]),
-        // As gcc says of itself with -march=native on a Sapphire Rapids server.
+        // gcc reports this for -march=native on a Sapphire Rapids server.
         ("gcc", "c", vec!["-std=gnu11", "-O1", "-U__FLT_EVAL_METHOD__", "-D__FLT_EVAL_METHOD__=16"]),
         ("g++", "c++", vec!["-std=c++17", "-O1"]),
         ("clang++", "c++", vec!["-std=c++17", "-O1"]),
@@ -394,7 +394,7 @@ fn c_decides_as_the_model_does() {
     }
 }
 
-/// From some size on a tree is a table, for compilers take minutes for thousands of branches.
+/// A large tree becomes a table, because compilers take minutes for thousands of branches.
 #[test]
 fn five_thousand_leaves_compile_in_seconds() {
     let mut rng = Pcg64::seed_from_u64(5);
@@ -416,12 +416,12 @@ fn five_thousand_leaves_compile_in_seconds() {
     let c = begin.elapsed();
     compare(&case, &run(&mut Command::new(&program), &case.input, "gcc"), "gcc");
     println!("5000 leaves: cargo build --release {rust:.1?}, gcc -O2 {c:.1?}; {}", total(&[case]));
-    // As branches both took many minutes; a busy machine may take some.
+    // As branches, both took many minutes; a busy machine may take some.
     assert!(rust.as_secs() < 300 && c.as_secs() < 300, "{rust:?}, {c:?}");
 }
 
-/// The C headers on a GPU. Where there is no `nvcc`, the folder that it names holds all that another
-/// machine needs: `sh check.sh` there.
+/// The C headers on a GPU. Without `nvcc`, the folder named in the message has everything that another
+/// machine needs: run `sh check.sh` there.
 #[test]
 fn cuda_decides_as_the_model_does() {
     let mut cases = cases(4, 12, false);

@@ -1,4 +1,4 @@
-//! Names from logs are hostile: what they say never becomes code.
+//! Names from logs may be hostile: their text never becomes code.
 
 mod hostile;
 mod models;

@@ -1,4 +1,4 @@
-//! A generated crate as its user has it: packaged, and with the feature `serde`.
+//! A generated crate in the hands of its user: packaged, and with the feature `serde`.
 
 mod models;
 
@@ -67,7 +67,7 @@ fn it_packages_and_documents_itself() {
     let model = models::model(&mut Pcg64::seed_from_u64(2), "Small", 4, 40);
     write(&model, folder.path()).unwrap();
     let place = folder.path().join("small");
-    // What `cargo publish --dry-run` does but for asking the registry, and its documented example.
+    // The checks of `cargo publish --dry-run` except asking the registry, and the documented example.
     cargo(&place, &["package", "--offline", "--allow-dirty", "--quiet"]);
     cargo(&place, &["test", "--offline", "--quiet", "--doc"]);
     let doc = ["rustdoc", "--offline", "--quiet", "--", "-D", "warnings"];
@@ -97,7 +97,7 @@ fn main() {
     let text = serde_json::to_string(&context).unwrap();
     println!("{text}");
     println!("{}", serde_json::from_str::<Context>(&text).unwrap() == context);
-    // A category that training never saw is any other.
+    // A category that is not in the training data is any other.
     let other: Context = serde_json::from_str(r#"{"m":1,"type":0.5,"dtype":"torch.int8"}"#).unwrap();
     println!("{}", serde_json::to_string(&other).unwrap());
     let choice: Choice = serde_json::from_str("\"a b\"").unwrap();
@@ -191,7 +191,7 @@ int main(void) {
     assert_eq!(said, "128 4 \"x\" 1 1\n64 0.5 - 0 0\nnone, and the fallback\n");
 }
 
-/// On a full disk nothing is replaced. Needs a small file system of its own.
+/// On a full disk nothing is replaced. The test needs a small file system of its own.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_costs_nothing() {
@@ -204,7 +204,7 @@ fn a_full_disk_costs_nothing() {
         let _ = writeln!(std::io::stderr(), "skipped: {reason}");
         return;
     }
-    // Unmounted even when an assertion fails.
+    // Unmounts even when an assertion fails.
     struct Mounted<'a>(&'a Path);
     impl Drop for Mounted<'_> {
         fn drop(&mut self) {

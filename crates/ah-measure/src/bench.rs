@@ -1,4 +1,4 @@
-//! One input in hand: its choices can be checked and timed.
+//! One input that is loaded: its choices can be checked and timed.
 
 use ah_types::ChoiceId;
 
@@ -20,11 +20,11 @@ pub trait Bench {
     /// Runs `choice` once and compares its result with a reference.
     ///
     /// # Errors
-    /// [`Failure::Skipped`] where the choice is not offered, [`Failure::Failed`] where it fails or
-    /// its result is wrong, with the error.
+    /// [`Failure::Skipped`] if the choice is not offered, [`Failure::Failed`] if it fails or its result is
+    /// wrong, with the error.
     fn check(&mut self, choice: ChoiceId) -> Result<(), Failure>;
 
-    /// Times `choice`. Returns one number a sample, in milliseconds a run.
+    /// Times `choice`. Returns one number per sample, in milliseconds per run.
     ///
     /// # Errors
     /// As [`check`](Self::check).

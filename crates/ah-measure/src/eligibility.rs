@@ -1,4 +1,4 @@
-//! Choices that cannot run on an input, by the expressions of their optimization.
+//! Leaves out the choices that cannot run on an input, by the conditions in their optimization.
 
 use std::collections::BTreeMap;
 
@@ -34,8 +34,8 @@ struct Condition {
     holds: BoolExpr,
 }
 
-/// Why each choice of a subject cannot run on this input; `None` where it can. An undefined condition
-/// counts as false.
+/// Returns for each choice of a subject the reason why it cannot run on this input, or `None` if it can. An
+/// undefined condition counts as false.
 fn refusals(subject: &Subject, context: &Context) -> Result<Vec<Option<Failure>>, Failure> {
     let conditions = conditions(&subject.optimization).map_err(Failure::Failed)?;
     if conditions.is_empty() {
@@ -50,7 +50,7 @@ fn refusals(subject: &Subject, context: &Context) -> Result<Vec<Option<Failure>>
     Ok(subject.choices.iter().map(refusal).collect())
 }
 
-/// A runner with an input in hand, without the choices that are not eligible there.
+/// A runner with a loaded input, without the choices that are not eligible there.
 pub(crate) struct EligibleChoices<'a> {
     runner: &'a mut dyn Runner,
     refusals: Vec<Option<Failure>>,
@@ -58,7 +58,7 @@ pub(crate) struct EligibleChoices<'a> {
 
 impl<'a> EligibleChoices<'a> {
     /// # Errors
-    /// An expression cannot be read, or the context lacks a feature.
+    /// A condition cannot be read, or the context lacks a feature.
     pub(crate) fn new(runner: &'a mut dyn Runner, context: &Context) -> Result<Self, Failure> {
         let refusals = refusals(runner.subject(), context)?;
         Ok(Self { runner, refusals })

@@ -17,18 +17,18 @@ pub enum Failure {
 
 impl Failure {
     /// A skip with this reason.
-    #[allow(clippy::needless_pass_by_value)] // So that it can be handed to `map_err`.
+    #[allow(clippy::needless_pass_by_value)] // Takes a value, to be passed to `map_err`.
     pub fn skipped(reason: impl ToString) -> Self {
         Self::Skipped(reason.to_string())
     }
 
     /// A failure with this reason.
-    #[allow(clippy::needless_pass_by_value)] // So that it can be handed to `map_err`.
+    #[allow(clippy::needless_pass_by_value)] // Takes a value, to be passed to `map_err`.
     pub fn failed(reason: impl ToString) -> Self {
         Self::Failed(reason.to_string())
     }
 
-    /// The reason alone.
+    /// Returns the reason.
     #[must_use]
     pub fn reason(&self) -> &str {
         match self {

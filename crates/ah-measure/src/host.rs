@@ -1,5 +1,5 @@
-//! The processor that this program runs on, as the operating system describes it. Nothing here
-//! fails: a value that cannot be read is left out.
+//! Describes the processor that this program runs on, by the data of the operating system. It never fails:
+//! a value that cannot be read is left out.
 
 use std::fs;
 

@@ -2,16 +2,16 @@
 
 use ah_types::median;
 
-/// The least number of samples with a 95 % interval: the range of six holds the median with
-/// 1 − 2·0.5⁶ = 0.969, the range of five only with 1 − 2·0.5⁵ = 0.9375.
+/// The least number of samples with a 95 % interval: the range of six samples contains the median with
+/// probability 1 − 2·0.5⁶ = 0.969, the range of five only with 1 − 2·0.5⁵ = 0.9375.
 pub const LEAST_SAMPLES: usize = 6;
 
-/// Half the width of the 95 % interval of the median, as a share of the median; `None` for fewer
-/// than [`LEAST_SAMPLES`].
+/// Returns half the width of the median's 95 % interval, as a share of the median; `None` for fewer than
+/// [`LEAST_SAMPLES`].
 ///
-/// The interval lies between two order statistics whose ranks come from the binomial
-/// distribution (Conover, *Practical Nonparametric Statistics*, 3.2), so it assumes no
-/// shape of the noise. The noise of kernels has a sharp lower edge and a long upper tail.
+/// The interval is between two order statistics whose ranks come from the binomial distribution (Conover,
+/// *Practical Nonparametric Statistics*, 3.2), so it assumes no shape of the noise. The noise of kernels
+/// has a sharp lower edge and a long upper tail.
 ///
 /// ```
 /// use ah_measure::interval::relative_error;
@@ -30,8 +30,8 @@ pub fn relative_error(samples: &[f64]) -> Option<f64> {
     Some((sorted[n - 1 - below] - sorted[below]) / 2.0 / median(&sorted)?)
 }
 
-/// The largest r for which P(Binomial(n, 1/2) ≤ r) is at most 2.5 %: the interval from the
-/// (r+1)-th smallest to the (r+1)-th largest of n samples holds the median with 95 %.
+/// Returns the largest r for which P(Binomial(n, 1/2) ≤ r) is at most 2.5 %: the interval from the (r+1)-th
+/// smallest to the (r+1)-th largest of n samples contains the median with 95 %.
 fn ranks_below(n: usize) -> usize {
     let mut term = 0.5_f64.powi(i32::try_from(n).unwrap_or(i32::MAX));
     let (mut sum, mut r) = (term, 0);

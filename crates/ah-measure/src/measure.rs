@@ -1,4 +1,5 @@
-//! One input: every choice is checked and warmed up, then all take turns until each median is known.
+//! Measures one input: checks and warms up every choice, then lets them take turns until each median is
+//! known.
 
 use std::time::{Duration, Instant};
 
@@ -11,11 +12,11 @@ use crate::race::Race;
 use crate::runner::Runner;
 use crate::sampling::Rng;
 
-/// The most runs in one sample. A kernel that needs more is too short to be worth a choice.
+/// The most runs in one sample. For a shorter kernel, the choice does not matter.
 const MAX_RUNS: u32 = 10_000;
 
-/// A first run that takes this many budgets is the only sample: a second run of a kernel of 10 s tells
-/// nothing new. One budget would be too few, as a busy host interrupts a run for as long.
+/// A first run that takes this many budgets is the only sample: a second run of a kernel of 10 s adds no
+/// information. One budget would be too few, because a busy host interrupts a run for that long.
 const BUDGETS_OF_A_SINGLE_RUN: f64 = 4.0;
 
 /// The result of measuring one input.
@@ -25,7 +26,8 @@ pub struct Measurement {
     pub outcomes: Vec<Outcome>,
     /// The time spent running choices: warm-up, samples, emptying caches.
     pub measuring: Duration,
-    /// The reason why the device was lost on the way. The outcomes hold; nothing more can be measured.
+    /// The reason why the device was lost during the measurement. The outcomes are valid; nothing more can
+    /// be measured.
     pub lost: Option<String>,
 }
 
@@ -120,7 +122,7 @@ impl Contest<'_> {
         let first = Burst { samples: 1, runs: 1, cold: self.policy.cold };
         let before = self.measuring;
         let mut fastest = self.timed(bench, choice, first)?[0];
-        // A check that took no time ran nothing, so this run may have been slowed by a lazy start.
+        // A check that took no time ran nothing, so this run may include a lazy start.
         let is_slow = fastest.min(2.0 * check_ms) >= BUDGETS_OF_A_SINGLE_RUN * self.policy.budget_ms;
         if is_slow {
             let spent = (self.measuring - before).as_secs_f64() * 1e3;
@@ -154,7 +156,7 @@ impl Contest<'_> {
         }
     }
 
-    /// Runs a burst. A sample that is no time is a failure.
+    /// Runs a burst. A sample that is not a positive, finite time is a failure.
     fn timed<B: Bench + ?Sized>(
         &mut self,
         bench: &mut B,
@@ -218,7 +220,7 @@ fn runs_a_sample(min_sample_ms: f64, run_ms: f64) -> u32 {
 mod tests {
     use super::*;
 
-    /// Kernels with made-up times, which counts their runs.
+    /// Kernels with invented times; counts their runs.
     struct Clock {
         ms: Vec<f64>,
         runs: Vec<u32>,
@@ -249,7 +251,7 @@ mod tests {
         assert!(clock.runs[1] > 6, "{:?}", clock.runs);
         assert_eq!(measurement.outcomes[0], Outcome::Measured { feedback: vec![20.0] });
         assert_eq!(measurement.winner(), Some((ChoiceId(1), 0.01)));
-        // Where the check runs nothing, the first run may be a slow start and is no sample.
+        // If the check runs nothing, the first run may be a slow start and is not a sample.
         let mut clock = Clock { ms: vec![20.0, 0.01], runs: vec![0, 0], checks_run: false };
         let _ = measure_choices(&mut clock, 2, &policy);
         assert!(clock.runs[0] > 3, "{:?}", clock.runs);

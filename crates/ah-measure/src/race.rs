@@ -4,8 +4,8 @@ use ah_types::{TimingPolicy, median};
 
 use crate::interval;
 
-/// A choice is not out of the running before this many samples: a single one may have met an interrupt,
-/// which on a busy host made a choice look ten times slower than it is.
+/// A choice does not drop out before it has this many samples: an interrupt can hit a single one, which on
+/// a busy host made a choice look ten times slower than it is.
 const LEAST_BEFORE_EARLY_STOP: usize = 2;
 
 /// The standing of a choice in a [`Race`].
@@ -25,10 +25,10 @@ pub enum Standing {
     Withdrawn,
 }
 
-/// The turns of the choices of one input: round robin, so that a drift of the clock hits all alike.
+/// The turns of the choices of one input: round robin, so that a drift of the clock affects all of them.
 ///
-/// A race has no clock and no device. Its caller has them, asks [`next`](Self::next) for the choice whose
-/// turn it is and [`record`](Self::record)s each sample.
+/// A race needs no clock and no device. Its caller asks [`next`](Self::next) for the choice whose turn it
+/// is and [`record`](Self::record)s each sample.
 ///
 /// ```
 /// use ah_measure::{Race, Standing};
@@ -54,7 +54,7 @@ pub struct Race {
 #[derive(Clone, Debug)]
 struct Lane {
     samples: Vec<f64>,
-    /// Infinite without samples.
+    /// The median; infinite without samples.
     median: f64,
     spent_ms: f64,
     standing: Standing,
@@ -70,7 +70,7 @@ impl Race {
     }
 
     /// The choice whose turn it is; `None` when all are done.
-    #[allow(clippy::should_implement_trait)] // No iterator: the next choice depends on the recorded samples.
+    #[allow(clippy::should_implement_trait)] // Not an iterator: the next choice depends on the recorded samples.
     pub fn next(&mut self) -> Option<usize> {
         let running = |i: &usize| self.lanes[*i].standing == Standing::Running;
         let next = (self.turn..self.lanes.len()).chain(0..self.turn).find(running)?;

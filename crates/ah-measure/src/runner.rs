@@ -6,7 +6,7 @@ use crate::bench::{Bench, Burst};
 use crate::failure::Failure;
 use crate::sampling::Rng;
 
-/// The facts of a runner that never change: the decision, the device, the choices and the clock's rules.
+/// The constant facts of a runner: the decision, the device, the choices and the timing policy.
 #[derive(Clone, Debug)]
 pub struct Subject {
     /// The decision: name, features, fallback.
@@ -23,13 +23,13 @@ pub struct Subject {
 /// Measures the choices of one optimization on one device.
 ///
 /// For each input, the framework calls [`draw`](Self::draw) and [`create_input`](Self::create_input)
-/// once, [`check`](Self::check) once a choice, then [`run_benchmark`](Self::run_benchmark) in turns
-/// over the choices that passed.
+/// once, [`check`](Self::check) once per choice, then [`run_benchmark`](Self::run_benchmark) in turns for
+/// the choices that passed.
 ///
-/// `draw` and `create_input` get generators in the same state. A runner that computes its features
-/// from the input therefore makes the input in both: `draw` returns its features, `create_input` the
-/// input. A runner whose input follows from the features draws these alone, so that a resumed run
-/// passes over measured inputs at little cost.
+/// `draw` and `create_input` get generators in the same state. A runner whose features are computed from
+/// the input makes the input in both: `draw` returns its features, `create_input` the input. A runner whose
+/// input follows from the features draws only these, so that a resumed run skips measured inputs at little
+/// cost.
 pub trait BenchmarkRunner {
     /// The operands of one input, made once and shared by all its choices.
     type Input;
@@ -37,11 +37,11 @@ pub trait BenchmarkRunner {
     /// The decision, the device, the choices and how they are timed.
     fn subject(&self) -> &Subject;
 
-    /// Draws a context: the distribution of inputs. All randomness comes from `rng`, so that the
-    /// same seed gives the same inputs.
+    /// Draws a context: the distribution of inputs. All randomness comes from `rng`, so that the same seed
+    /// gives the same inputs.
     fn draw(&self, rng: &mut Rng) -> Context;
 
-    /// Checks that a context from the user lies in the optimization's domain.
+    /// Checks that a context from the user is in the optimization's domain.
     ///
     /// # Errors
     /// The mistake in words: expected and found.
@@ -55,23 +55,23 @@ pub trait BenchmarkRunner {
         context.to_string()
     }
 
-    /// Makes the operands of an input. All randomness comes from `rng`; where `context` was drawn, `rng`
-    /// is in the state that [`draw`](Self::draw) found.
+    /// Makes the operands of an input. All randomness comes from `rng`; for a drawn context, `rng` is in
+    /// the same state as at the call of [`draw`](Self::draw).
     ///
     /// # Errors
-    /// [`Failure::Skipped`] where the input cannot be made here.
+    /// [`Failure::Skipped`] if the input cannot be made here.
     fn create_input(&mut self, context: &Context, rng: &mut Rng) -> Result<Self::Input, Failure>;
 
-    /// Runs `choice` once and compares its result with a reference that was computed in another
-    /// way (the shipped runners accumulate in f64).
+    /// Runs `choice` once and compares its result with a reference that was computed in another way (the
+    /// shipped runners accumulate in f64).
     ///
     /// # Errors
-    /// [`Failure::Skipped`] where the choice is not offered, [`Failure::Failed`] where it fails or
-    /// its result is wrong, with the error.
+    /// [`Failure::Skipped`] if the choice is not offered, [`Failure::Failed`] if it fails or its result is
+    /// wrong, with the error.
     fn check(&mut self, input: &mut Self::Input, choice: ChoiceId) -> Result<(), Failure>;
 
-    /// Times `choice`. Returns one number a sample, in milliseconds a run. The clock belongs to the runner: a
-    /// monotonic one on a processor, events on a GPU.
+    /// Times `choice`. Returns one number per sample, in milliseconds per run. The clock belongs to the
+    /// runner: a monotonic one on a processor, events on a GPU.
     ///
     /// # Errors
     /// [`Failure::Failed`], as in [`check`](Self::check).
@@ -82,7 +82,7 @@ pub trait BenchmarkRunner {
         burst: Burst,
     ) -> Result<Vec<f64>, Failure>;
 
-    /// The same runner with its type of input hidden, so that different runners fit one list.
+    /// Returns the same runner with its type of input hidden, so that different runners fit one list.
     fn boxed(self) -> Box<dyn Runner>
     where
         Self: Sized + Send + 'static,
@@ -118,7 +118,7 @@ pub trait Runner: Bench + Send {
     fn unload(&mut self);
 }
 
-/// A [`BenchmarkRunner`] with the input in hand.
+/// A [`BenchmarkRunner`] with the loaded input.
 struct LoadedRunner<R: BenchmarkRunner> {
     runner: R,
     input: Option<R::Input>,
@@ -142,7 +142,7 @@ where
         self.runner.label(context)
     }
     fn load(&mut self, context: &Context, mut rng: Rng) -> Result<(), Failure> {
-        // The old operands are dropped first: both together may not fit the memory.
+        // The old operands are dropped first: both together may exceed the memory.
         self.input = None;
         self.input = Some(self.runner.create_input(context, &mut rng)?);
         Ok(())

@@ -1,5 +1,5 @@
-//! The seeded sequence of inputs. Input i depends on the seed and on i alone, so a run that was
-//! cut off, a second machine and another number of workers all see the same sequence.
+//! The seeded sequence of inputs. Input i depends only on the seed and on i, so an interrupted run, a
+//! second machine and another number of workers all use the same sequence.
 
 use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, RngCore as _};
@@ -7,11 +7,11 @@ use rand::{Rng as _, RngCore as _};
 /// The generator of all random draws: PCG64, the same on every platform.
 pub type Rng = rand_pcg::Pcg64;
 
-/// The generator of input `index` of the sequence of `seed`. Each input has a stream of its own.
+/// Returns the generator of input `index` in the sequence of `seed`. Each input has a stream of its own.
 #[must_use]
 pub fn rng(seed: u64, index: u64) -> Rng {
     let mut rng = Rng::new(u128::from(seed), u128::from(index));
-    // Neighbouring streams of an LCG begin alike.
+    // Neighbouring streams of an LCG begin with similar numbers.
     for _ in 0..4 {
         rng.next_u64();
     }
@@ -21,7 +21,7 @@ pub fn rng(seed: u64, index: u64) -> Rng {
 /// A whole number from `low` to `high`, both included, each octave as likely as any other.
 ///
 /// # Panics
-/// When `low` is 0 or above `high`.
+/// If `low` is 0 or above `high`.
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub fn log_uniform(rng: &mut Rng, low: u64, high: u64) -> u64 {
     assert!(0 < low && low <= high, "an empty range: {low} to {high}");
@@ -37,7 +37,7 @@ pub fn flag(rng: &mut Rng, probability: f64) -> bool {
 /// One of `items`, each as likely as any other.
 ///
 /// # Panics
-/// When there are none.
+/// If there are none.
 pub fn pick<'a, T>(rng: &mut Rng, items: &'a [T]) -> &'a T {
     items.choose(rng).expect("at least one item to pick from")
 }

@@ -1,15 +1,15 @@
-//! Which categories expressions compare, and with what: code must tell these apart.
+//! The categories that expressions compare, and with which others: code must distinguish these.
 
 use std::collections::BTreeSet;
 
 use ah_types::expr::{BoolExpr, CategoryExpr, NumberExpr, TypedExpr};
 
-/// Which categories meet in expressions.
+/// The categories that occur in expressions.
 #[derive(Default)]
 pub(super) struct Categories<'m> {
-    /// A feature is compared with a text, and nothing else happens to it.
+    /// A feature is compared with texts and used nowhere else.
     pub(super) compared: Vec<(usize, &'m str)>,
-    /// Features whose categories meet those of other features.
+    /// Features whose categories are compared with those of other features.
     pub(super) general: BTreeSet<usize>,
     pub(super) texts: BTreeSet<&'m str>,
 }

@@ -1,4 +1,4 @@
-//! Which features are needed, and what they are.
+//! The features that a model needs, and their types.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ pub(super) fn tested(model: &Model, table: bool) -> Vec<bool> {
             if let Node::Split { test, left, right } = &tree.nodes[at] {
                 tested[test.slot()] = true;
                 open.push(*left as usize);
-                // Branches leave out what can never be; a table does not.
+                // Branches omit tests that are always false; a table does not.
                 if table || is_possible(model, test) {
                     open.push(*right as usize);
                 }
@@ -40,17 +40,17 @@ pub(super) fn used(model: &Model, tested: &[bool]) -> Vec<bool> {
     used
 }
 
-/// True where the feature in this slot is logged as a category.
+/// Returns true if the feature in this slot is a logged category.
 pub(super) fn is_logged_category(model: &Model, slot: usize) -> bool {
     model.features.base().features().get(slot).is_some_and(|f| f.kind == FeatureKind::Categorical)
 }
 
-/// True where the feature in this slot is logged as a whole number.
+/// Returns true if the feature in this slot is a logged whole number.
 pub(super) fn is_whole(model: &Model, slot: usize) -> bool {
     model.features.base().features().get(slot).is_some_and(|f| f.integer)
 }
 
-/// Returns what the feature in this slot computes; `None` for a logged one.
+/// Returns the type of the derived feature in this slot; `None` for a logged one.
 pub(super) fn derived_type(model: &Model, slot: usize) -> Option<Type> {
     let i = slot.checked_sub(model.features.base().len())?;
     Some(model.features.derived()[i].1.ty())
@@ -66,7 +66,7 @@ pub(super) fn inputs(model: &Model, slot: usize) -> (Vec<usize>, Vec<usize>) {
     slots.into_iter().partition(|&s| s < base)
 }
 
-/// False where a derived truth value is compared with a category other than `True` and `False`.
+/// Returns false if a derived truth value is compared with a category other than `True` and `False`.
 fn is_possible(model: &Model, test: &Test) -> bool {
     let Test::Categorical { slot, category } = test else { return true };
     derived_type(model, *slot) != Some(Type::Bool) || matches!(category.as_str(), "False" | "True")

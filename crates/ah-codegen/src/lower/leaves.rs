@@ -1,19 +1,19 @@
-//! The leaves as code holds them.
+//! The leaves in the form of the code.
 
 use ah_types::{ChoiceId, Leaf, LeafUnsure, Model, OutsidePolicy, Place};
 use serde::Serialize;
 
-/// A leaf, either for inputs inside of what training saw there or for those outside.
+/// A leaf for inputs inside its ranges, or for those outside.
 pub struct LoweredLeaf<'m> {
-    /// What training saw.
+    /// The leaf with its evidence.
     pub leaf: &'m Leaf,
-    /// Why it declines, wherever the fallback is offered.
+    /// The reason why it declines if the fallback is offered.
     pub declines: Option<Reason>,
-    /// What it takes where the program does not say what it offers and every choice is eligible.
+    /// The choice for a program that does not list its choices, if every choice is eligible.
     pub best: Option<ChoiceId>,
     /// The choices, best first.
     pub ranking: Vec<LoweredPlace>,
-    /// The position of the leaf that holds instead for inputs outside of this leaf's ranges.
+    /// The position of the leaf for inputs outside of this leaf's ranges.
     pub outside: Option<usize>,
 }
 
@@ -22,28 +22,29 @@ pub struct LoweredLeaf<'m> {
 pub struct LoweredPlace {
     /// The choice.
     pub choice: ChoiceId,
-    /// What trees that vote add.
+    /// The term that trees that vote add.
     pub score: f64,
-    /// False where it is passed over.
+    /// False if it is skipped.
     pub allowed: bool,
-    /// The share of the leaf's inputs that it wins.
+    /// The share of the leaf's inputs on which it wins.
     pub share: f64,
-    /// True where a program can be expected to offer it.
+    /// True if a program is expected to offer it.
     pub usual: bool,
 }
 
-/// Why a leaf declines.
+/// The reason why a leaf declines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Reason {
     /// The best choice is not probable enough.
     LowConfidence,
     /// The best choice may be too slow.
     UnsafeLeaf,
-    /// The input is outside of what training saw.
+    /// The input is outside of the leaf's ranges.
     Outside,
 }
 
-/// Returns the leaves of all trees, tree by tree in the order of the nodes; after them those for inputs outside.
+/// Returns the leaves of all trees, tree by tree in the order of the nodes, followed by those for inputs
+/// outside.
 pub(super) fn leaves(model: &Model) -> Vec<LoweredLeaf<'_>> {
     let all = || model.trees.iter().flat_map(|tree| tree.leaves().map(|(_, leaf)| leaf));
     let mut leaves: Vec<LoweredLeaf<'_>> = all().map(|leaf| lowered(model, leaf, false)).collect();

@@ -1,7 +1,7 @@
-//! From a model to a form that knows no language: which features are needed, which categories code must tell
-//! apart, and each tree as branches or as a table.
+//! Lowers a model to a form that is independent of languages: the features that it needs, the categories
+//! that code must distinguish, and each tree as branches or as a table.
 //!
-//! Lowering decides nothing. The meaning stays that of [`Model::decide`], and the tests compare every target
+//! Lowering changes no decision: [`Model::decide`] defines the meaning, and the tests compare every target
 //! with it.
 
 mod categories;
@@ -29,19 +29,22 @@ const MOST_BRANCHED_DEPTH: usize = 12;
 pub struct LoweredModel<'m> {
     /// The model.
     pub model: &'m Model,
-    /// For each logged categorical feature the categories that code tells apart, sorted; empty for numbers.
+    /// For each logged categorical feature the categories that code distinguishes, sorted; empty for
+    /// numbers.
     pub variants: Vec<Vec<&'m str>>,
-    /// All categories that code may tell apart, sorted. The code of one is its position plus one; 0 is any other.
+    /// All categories that code may distinguish, sorted. The code of one is its position plus one; 0 is any
+    /// other.
     pub texts: Vec<&'m str>,
-    /// True where categories are compared by their codes.
+    /// True if categories are compared by their codes.
     pub codes: bool,
-    /// By slot: true where a tree tests the feature.
+    /// By slot: true if a tree tests the feature.
     pub tested: Vec<bool>,
-    /// By slot: true where a tree, the precondition or a used derived feature needs the feature.
+    /// By slot: true if a tree, the precondition or a used derived feature needs the feature.
     pub used: Vec<bool>,
     /// The trees.
     pub trees: Form<'m>,
-    /// The leaves of all trees, tree by tree in the order of the nodes; after them those for inputs outside.
+    /// The leaves of all trees, tree by tree in the order of the nodes, followed by those for inputs
+    /// outside.
     pub leaves: Vec<LoweredLeaf<'m>>,
 }
 
@@ -54,7 +57,7 @@ pub fn lower(model: &Model) -> LoweredModel<'_> {
     let tested = features::tested(model, table);
     let leaves = leaves::leaves(model);
     let mut used = features::used(model, &tested);
-    // A leaf for inputs outside of another one's ranges needs their values.
+    // A leaf for inputs outside another leaf's ranges needs the values of these features.
     for leaf in leaves.iter().filter(|leaf| leaf.outside.is_some()) {
         leaf.leaf.ranges.iter().zip(&mut used).for_each(|(range, used)| *used |= range.is_some());
     }
@@ -86,7 +89,7 @@ pub fn lower(model: &Model) -> LoweredModel<'_> {
     }
 }
 
-/// Returns the categories that code tells apart in a logged feature.
+/// Returns the categories that code distinguishes in a logged feature.
 fn variants<'m>(
     model: &'m Model,
     categories: &Categories<'m>,
@@ -118,31 +121,31 @@ impl LoweredModel<'_> {
         first.map(|(_, leaf)| leaf.ranking.len()).max().unwrap_or(0)
     }
 
-    /// True where the feature in this slot is logged as a category.
+    /// Returns true if the feature in this slot is a logged category.
     #[must_use]
     pub fn is_logged_category(&self, slot: usize) -> bool {
         features::is_logged_category(self.model, slot)
     }
 
-    /// True where the feature in this slot is logged as a whole number.
+    /// Returns true if the feature in this slot is a logged whole number.
     #[must_use]
     pub fn is_whole(&self, slot: usize) -> bool {
         features::is_whole(self.model, slot)
     }
 
-    /// Returns the operation that integers compute, where the expression is one.
+    /// Returns the operation in integers for this expression, if there is one.
     #[must_use]
     pub fn whole_operation(&self, expr: &NumberExpr) -> Option<WholeOperation> {
         whole::whole_operation(self.model, expr)
     }
 
-    /// Returns the code of a category; 0 where code does not tell it apart.
+    /// Returns the code of a category; 0 if code does not distinguish it.
     #[must_use]
     pub fn code(&self, category: &str) -> usize {
         self.texts.binary_search(&category).map_or(0, |i| i + 1)
     }
 
-    /// Returns what the feature in this slot computes; `None` for a logged one.
+    /// Returns the type of the derived feature in this slot; `None` for a logged one.
     #[must_use]
     pub fn derived_type(&self, slot: usize) -> Option<Type> {
         features::derived_type(self.model, slot)
@@ -154,7 +157,7 @@ impl LoweredModel<'_> {
         features::inputs(self.model, slot)
     }
 
-    /// Returns the derived features to compute for this one, itself last.
+    /// Returns the derived features that this one needs, followed by itself.
     #[must_use]
     pub fn needs(&self, slot: usize) -> Vec<usize> {
         let mut slots = BTreeSet::from([slot]);

@@ -1,4 +1,4 @@
-//! The order in which a tree is printed: rows of a table, or branches with the features that each needs.
+//! The order of printing a tree: rows of a table, or branches with the features that each needs.
 
 use ah_types::expr::Type;
 use ah_types::{Model, Node, Test, Tree};
@@ -7,7 +7,7 @@ use super::features::{derived_type, inputs};
 
 /// The form in which trees are printed.
 pub enum Form<'m> {
-    /// Each tree as nested branches, for people to follow: events with their level of nesting.
+    /// Each tree as nested branches for people to read: events with their level of nesting.
     Branches(Vec<Vec<(usize, Event<'m>)>>),
     /// All trees as one table and a loop.
     Table {
@@ -22,10 +22,10 @@ pub enum Form<'m> {
 pub enum Event<'m> {
     /// A derived feature that others need is computed; it may be undefined.
     Compute(usize, Vec<Argument>),
-    /// The tree needs this feature for the first time on this path. Without arguments it is a logged feature, or
-    /// one that was computed before.
+    /// The tree needs this feature for the first time on this path. Without arguments it is a logged
+    /// feature, or a derived one that was computed before.
     Need(usize, Option<Vec<Argument>>),
-    /// `if …`, or `else if …` where the flag is set.
+    /// `if …`, or `else if …` if the flag is set.
     If(Condition<'m>, bool),
     /// `else`
     Else,
@@ -35,11 +35,11 @@ pub enum Event<'m> {
     Leaf(usize),
 }
 
-/// A derived feature that another one takes.
+/// A derived feature that another one takes as an argument.
 pub struct Argument {
     /// Its slot.
     pub slot: usize,
-    /// True where the tree has needed it before, so that it surely has a value.
+    /// True if the tree has needed it before, so that it has a value.
     pub checked: bool,
 }
 
@@ -57,7 +57,7 @@ pub enum Condition<'m> {
 /// One row of the table.
 #[derive(Clone, Copy)]
 pub enum Row<'m> {
-    /// A test, and the row where it goes if not to the left.
+    /// A test, and the row to continue at when it goes right.
     Split(&'m Test, usize),
     /// The leaf with this index.
     Leaf(usize),
@@ -82,7 +82,7 @@ pub(super) fn form(model: &Model, table: bool) -> Form<'_> {
     Form::Table { rows, roots }
 }
 
-/// What a path knows of a feature.
+/// The state of a feature on a path.
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     Unknown,
@@ -90,7 +90,7 @@ enum State {
     Checked,
 }
 
-/// Brings the nodes of one tree into the order in which they are printed.
+/// Puts the nodes of one tree into the order of printing.
 struct Order<'m> {
     model: &'m Model,
     nodes: &'m [Node],
@@ -101,7 +101,7 @@ struct Order<'m> {
 }
 
 impl<'m> Order<'m> {
-    /// `first_leaf` leaves of other trees come before those of this one.
+    /// Orders a tree; `first_leaf` leaves of other trees come before its own.
     fn new(model: &'m Model, tree: &'m Tree, first_leaf: usize) -> Self {
         let mut next = first_leaf;
         let index = |node: &Node| {
@@ -141,7 +141,8 @@ impl<'m> Order<'m> {
         events
     }
 
-    /// A `chained` node is the only one in an `else`, which may become an `else if`. Returns whether it did.
+    /// Appends a node and its children. A `chained` node is the only one in an `else`, which may become an
+    /// `else if`. Returns whether it did.
     fn append_node(
         &mut self,
         at: usize,
@@ -169,7 +170,7 @@ impl<'m> Order<'m> {
         }
         self.append_need(slot, level, events);
         match condition {
-            // The category can never be: only the check that the feature is defined remains.
+            // This category cannot occur: only the check that the feature is defined remains.
             None => {
                 self.append_node(left, level, false, events);
             }
@@ -186,7 +187,7 @@ impl<'m> Order<'m> {
         joins
     }
 
-    /// Returns the condition of a branch, and whether it leads to the right child where it holds.
+    /// Returns the condition of a branch, and whether a true condition leads to the right child.
     fn condition(&self, test: &'m Test) -> (Option<Condition<'m>>, bool) {
         match test {
             Test::Numerical { slot, threshold } => (Some(Condition::AtMost(*slot, *threshold)), false),

@@ -1,7 +1,7 @@
-//! A printed expression, which knows where it needs brackets.
+//! A printed expression that knows where it needs brackets.
 
-/// How tightly the outermost operator of an expression binds, loosest first. Languages differ in what they
-/// have, not in this order.
+/// How tightly the outermost operator of an expression binds, loosest first. Languages have different
+/// operators, but all in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Binds {
     /// `if … else`, `? :`
@@ -32,7 +32,7 @@ pub struct Code {
 }
 
 impl Code {
-    /// An expression whose outermost operator binds so tightly.
+    /// Returns an expression with an outermost operator of this precedence.
     pub fn new(binds: Binds, text: impl Into<String>) -> Self {
         Self { text: text.into(), binds }
     }
@@ -42,39 +42,39 @@ impl Code {
         Self::new(Binds::Atom, text)
     }
 
-    /// A literal: a negative one binds as a sign does.
+    /// Returns a literal: a negative one binds like a sign.
     pub fn literal(text: String) -> Self {
         let binds = if text.starts_with('-') { Binds::Sign } else { Binds::Atom };
         Self { text, binds }
     }
 
-    /// A call of `function`.
+    /// Returns a call of `function`.
     pub fn call(function: &str, arguments: impl IntoIterator<Item = Self>) -> Self {
         let arguments: Vec<String> = arguments.into_iter().map(|a| a.text).collect();
         Self::atom(format!("{function}({})", arguments.join(", ")))
     }
 
-    /// Two operands of an operator that groups to the left.
+    /// Returns an operator that groups to the left, with its operands.
     pub fn binary(binds: Binds, left: Self, operator: &str, right: Self) -> Self {
         Self::new(binds, format!("{} {operator} {}", left.at_least(binds), right.above(binds)))
     }
 
-    /// The text, in brackets where its operator binds less tightly.
+    /// Returns the text, in brackets if its operator binds less tightly.
     pub fn at_least(self, binds: Binds) -> String {
         if self.binds < binds { format!("({})", self.text) } else { self.text }
     }
 
-    /// The text, in brackets where its operator does not bind more tightly.
+    /// Returns the text, in brackets unless its operator binds more tightly.
     pub fn above(self, binds: Binds) -> String {
         if self.binds <= binds { format!("({})", self.text) } else { self.text }
     }
 
-    /// The text, where nothing stands beside it.
+    /// Returns the text for a place without neighbouring operators.
     pub fn alone(self) -> String {
         self.text
     }
 
-    /// The expression in front of a final `?` of Rust, where that is outermost.
+    /// Returns the expression before a final `?` of Rust, if that is outermost.
     pub fn before_question_mark(&self) -> Option<&str> {
         self.text.strip_suffix('?').filter(|_| self.binds == Binds::Atom)
     }

@@ -1,10 +1,10 @@
-//! What training saw in a leaf, in one line.
+//! The evidence of a leaf in one line.
 
 use crate::lower::{LoweredLeaf, LoweredModel, Reason};
 use crate::printing::text::shown;
 
-/// Returns the evidence for the leaf's choice: its inputs, and the choice's time over the winner's and the
-/// fallback's.
+/// Returns the evidence for the leaf's choice: the number of inputs, and the choice's time over the
+/// winner's and the fallback's.
 pub fn evidence(end: &LoweredLeaf<'_>) -> String {
     let leaf = end.leaf;
     let mut text = format!("{} input{}", leaf.samples, if leaf.samples == 1 { "" } else { "s" });

@@ -15,12 +15,12 @@ use crate::printing::code::{Binds, Code};
 
 /// How a language writes the parts of an expression.
 pub trait Dialect {
-    /// What the names of helpers begin with.
+    /// The beginning of the names of helpers.
     fn helper_prefix(&self) -> &str {
         ""
     }
 
-    /// True where `+ - *`, `/` and the sign `-` do what the model does. A division by zero is a helper's.
+    /// True if `+ - *`, `/` and the sign `-` compute the model's results. A helper divides by zero.
     fn has_arithmetic(&self) -> bool {
         true
     }
@@ -34,30 +34,30 @@ pub trait Dialect {
     /// A category.
     fn category(&self, name: &str) -> Code;
 
-    /// The value of a feature. A categorical one is as a comparison of categories takes it.
+    /// Returns the value of a feature; a category has the form in which categories are compared.
     fn feature(&self, slot: usize) -> Code;
 
-    /// The call of a helper whose truth value may be undefined.
+    /// Returns the call of a helper whose truth value may be undefined.
     fn maybe(&self, call: Code) -> Code {
         call
     }
 
-    /// The same logged whole number, operation and literal computed in integers, where the language can.
+    /// Returns the operation on a logged whole number and a literal in integers, if the language has it.
     fn whole(&self, _operation: &WholeOperation, _called: &mut Called) -> Option<Code> {
         None
     }
 
-    /// A logged whole number compared with a literal in integers, where the language can.
+    /// Returns the comparison of a logged whole number with a literal in integers, if the language has it.
     fn compare_whole(&self, _slot: usize, _comparison: Comparison, _literal: f64) -> Option<Code> {
         None
     }
 
-    /// Whether a feature has this category, where the language has a shorter form than comparing two categories.
+    /// Returns the test for a category, if the language has a shorter form than comparing two categories.
     fn is_category(&self, _slot: usize, _name: &str, _equal: bool) -> Option<Code> {
         None
     }
 
-    /// `left == right` for two categories of which at least one is a literal.
+    /// Returns `left == right` for two categories; at least one is a literal.
     fn equal(&self, left: Code, right: Code, equal: bool, called: &mut Called) -> Code {
         let is = self.maybe(called.helper(self, "is", [left, right]));
         if equal { is } else { self.not(is, called) }
@@ -77,13 +77,13 @@ pub trait Dialect {
     /// `if c then a else b`
     fn choose(&self, c: Code, a: Code, b: Code, ty: Type, called: &mut Called) -> Code;
 
-    /// The category `True` or `False` of a truth value.
+    /// Returns the category `True` or `False` of a truth value.
     fn category_of(&self, truth: Code, called: &mut Called) -> Code {
         called.helper(self, "category", [truth])
     }
 }
 
-/// Which helpers call which, callers first.
+/// The helpers that each helper calls, callers first.
 const CALLS: [(&str, &[&str]); 11] = [
     ("low_bits", &["exact", "modulo"]),
     ("ceil_shifted", &["exact", "ceil"]),
@@ -98,12 +98,12 @@ const CALLS: [(&str, &[&str]); 11] = [
     ("mul", &["rounded"]),
 ];
 
-/// What printed expressions use.
+/// The helpers and variables of printed expressions.
 #[derive(Default)]
 pub struct Called {
     /// The helpers.
     pub helpers: BTreeSet<&'static str>,
-    /// The number of variables for truth values in the expression at hand.
+    /// The number of variables for truth values in the current expression.
     variables: usize,
 }
 
@@ -119,13 +119,13 @@ impl Called {
         Code::call(&format!("{}{name}", dialect.helper_prefix()), arguments)
     }
 
-    /// A variable that is used once in this expression. No identifier made from a name ends in `_`.
+    /// Returns a variable that is used once in this expression. No identifier made from a name ends in `_`.
     pub fn variable(&mut self) -> String {
         self.variables += 1;
         variable(self.variables - 1)
     }
 
-    /// The helpers, and those that these call in some language.
+    /// Returns the helpers, and those that they call in any language.
     pub fn all_helpers(mut self) -> BTreeSet<&'static str> {
         for (caller, callees) in CALLS {
             if self.helpers.contains(caller) {
@@ -135,7 +135,7 @@ impl Called {
         self.helpers
     }
 
-    /// The variables since the last call of this function.
+    /// Returns the variables since the last call of this function.
     pub fn take_variables(&mut self) -> Vec<String> {
         (0..std::mem::take(&mut self.variables)).map(variable).collect()
     }
@@ -151,7 +151,7 @@ pub struct Printer<'a, D: ?Sized> {
     pub lowered: &'a LoweredModel<'a>,
     /// The language.
     pub dialect: &'a D,
-    /// What was used so far.
+    /// The helpers and variables used so far.
     pub called: Called,
 }
 

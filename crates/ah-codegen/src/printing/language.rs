@@ -1,4 +1,4 @@
-//! How a language writes what its templates cannot: literals, names, and the steps of a tree.
+//! The parts of a language that templates cannot express: literals, names, and the steps of a tree.
 
 use ah_types::expr::Type;
 use ah_types::{ChoiceId, FieldValue};
@@ -9,7 +9,7 @@ use crate::printing::expression::{Called, Dialect};
 use crate::printing::names::{Case, Namer};
 use crate::printing::text::shown;
 
-/// What a feature's value is.
+/// The kind of a feature's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ValueKind {
@@ -68,10 +68,10 @@ impl FieldType {
     }
 }
 
-/// The identifiers of a model's things in one language.
+/// The identifiers of a model in one language.
 #[derive(Debug)]
 pub struct Names {
-    /// By slot: fields, variables and functions.
+    /// By slot: the names of fields, variables and functions.
     pub features: Vec<String>,
     /// By logged slot: the variants of categorical features, as in [`LoweredModel::variants`].
     pub variants: Vec<Vec<String>>,
@@ -79,11 +79,11 @@ pub struct Names {
     pub choices: Vec<String>,
 }
 
-/// How names become identifiers: the case, and the words that none may be.
+/// How names become identifiers: the case, and the reserved words.
 pub type Naming<'a> = (Case, &'a str);
 
 impl Names {
-    /// Names the features, the variants and the choices.
+    /// Makes identifiers for the features, the variants and the choices.
     pub fn new(
         lowered: &LoweredModel<'_>,
         features: Naming<'_>,
@@ -108,7 +108,7 @@ impl Names {
     }
 }
 
-/// How a language writes what its templates cannot.
+/// The parts of a language that templates cannot express.
 pub trait Language: Dialect {
     /// The identifiers.
     fn names(&self) -> &Names;
@@ -127,12 +127,13 @@ pub trait Language: Dialect {
     /// How fields of structured choices are named.
     fn field_naming(&self) -> Naming<'_>;
 
-    /// A choice in an array of constants.
+    /// Returns a choice in an array of constants.
     fn choice(&self, choice: ChoiceId) -> String {
         choice.index().to_string()
     }
 
-    /// A logged feature where a tree first needs it; `None` where its variable has the value already.
+    /// Returns the code that reads a logged feature where a tree first needs it; `None` if its variable has
+    /// the value already.
     fn read(&self, slot: usize) -> Option<String>;
 
     /// The call that computes a derived feature.
@@ -144,10 +145,10 @@ pub trait Language: Dialect {
     /// The condition `value == category`.
     fn is(&self, slot: usize, category: &str) -> String;
 
-    /// The condition for a category that training never saw, where it saw some.
+    /// Returns the condition for a category that is not in the training data, if that has some.
     fn unseen(&self, slot: usize) -> String;
 
-    /// The result of a function that computes this.
+    /// Returns the result of a function that computes this.
     fn returned(&self, code: Code, _ty: Type, _called: &mut Called) -> String {
         code.alone()
     }

@@ -1,7 +1,7 @@
-//! From a lowered model to what the templates of every target print.
+//! Turns a lowered model into the values that the templates of every target print.
 //!
-//! [`view`] has the values that templates see. What depends on the language comes from a
-//! [`language::Language`], whose expressions are printed by [`expression`].
+//! [`view`] has the values that templates see. A [`language::Language`] provides the parts that depend on
+//! the language; [`expression`] prints its expressions.
 
 pub mod code;
 pub mod evidence;

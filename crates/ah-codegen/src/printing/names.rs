@@ -1,21 +1,22 @@
-//! From the names in a model, which may be anything, to identifiers.
+//! Turns the names of a model, which may be anything, into identifiers.
 //!
-//! An identifier says as much of the name as ASCII letters and digits can; the name itself stands
-//! beside it as an escaped string, and only that string is ever compared with anything.
+//! An identifier keeps the ASCII letters and digits of the name. The name itself is beside it as an escaped
+//! string, and only that string is ever compared with anything.
 
 use std::collections::HashSet;
 
-/// Longer identifiers are cut. A name of a structured choice has 100 characters and should stay whole.
+/// Longer identifiers are cut. A structured choice can have a name of 100 characters, which should stay
+/// whole.
 const LONGEST: usize = 160;
 
-/// How an identifier is written.
+/// The case of an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Case {
     /// `arith_intensity`
     Snake,
     /// `ArithIntensity`
     Camel,
-    /// As it is, where it is an identifier; else words with `_` between them.
+    /// The name itself if it is an identifier; else its words joined by `_`.
     Kept,
 }
 
@@ -27,15 +28,15 @@ pub struct Namer {
 }
 
 impl Namer {
-    /// `reserved` are the identifiers that must not be handed out: the target's keywords and what
-    /// its templates use themselves, separated by spaces.
+    /// Starts without identifiers. `reserved` are those that must not be used: the target's keywords and
+    /// the templates' own names, separated by spaces.
     #[must_use]
     pub fn new(case: Case, reserved: &str) -> Self {
         Self { case, taken: reserved.split_ascii_whitespace().map(str::to_owned).collect() }
     }
 
-    /// An identifier for `name`; `stem` stands in for a name without letters and digits, and
-    /// before one that starts with a digit. Equal names and names that read alike get numbers.
+    /// Returns an identifier for `name`. `stem` replaces a name without letters and digits, and precedes
+    /// one that starts with a digit. Equal names and names with equal words get numbers.
     pub fn give(&mut self, name: &str, stem: &str) -> String {
         let kept = self.case == Case::Kept && is_identifier(name);
         let words = if kept { vec![name.to_owned()] } else { words(name) };
@@ -62,14 +63,14 @@ impl Namer {
     }
 }
 
-/// A name as one identifier, where collisions cannot be: a crate, a file, a class.
+/// Returns an identifier for a name that cannot collide: a crate, a file, a class.
 #[must_use]
 pub fn single(name: &str, case: Case, stem: &str, reserved: &str) -> String {
     Namer::new(case, reserved).give(name, stem)
 }
 
-/// True where a name is an identifier in every language that needs no underscore at its ends: those are
-/// the templates'.
+/// Returns true if a name is an identifier in every language, without underscores at its ends: those are
+/// for the templates.
 #[must_use]
 pub fn is_identifier(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -77,14 +78,14 @@ pub fn is_identifier(name: &str) -> bool {
         && !name.ends_with('_')
 }
 
-/// The runs of ASCII letters and digits in a name, split where a capital follows a small letter.
-/// The operators between them that derived features are named by become words.
+/// Returns the runs of ASCII letters and digits in a name, split where a capital follows a small letter.
+/// Operators between them, as in names of derived features, become words.
 fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut word = String::new();
     let mut length = 0;
     for c in name.chars() {
-        // What lies beyond is cut anyway.
+        // The rest is cut anyway.
         if length > 2 * LONGEST {
             break;
         }

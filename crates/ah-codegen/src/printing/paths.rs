@@ -4,7 +4,7 @@ use ah_types::{Model, Node, Test, Tree};
 
 use crate::printing::text::{number, shown};
 
-/// What a path says of one feature.
+/// The clause of a path about one feature.
 #[derive(Clone)]
 enum Clause<'m> {
     /// Above the first, at most the second.
@@ -13,8 +13,8 @@ enum Clause<'m> {
     Category(Vec<&'m str>, Option<&'m str>),
 }
 
-/// Returns for each leaf, tree by tree in the order of the nodes, what its path says of each feature: `8 < m <= 16, dtype is
-/// float16`. The features are in the order in which the path tests them first.
+/// Returns the path of each leaf in words, tree by tree in the order of the nodes: `8 < m <= 16, dtype is
+/// float16`. The features are in the order in which the path first tests them.
 pub fn paths(model: &Model) -> Vec<String> {
     model.trees.iter().flat_map(|tree| of_tree(model, tree)).collect()
 }
@@ -36,7 +36,7 @@ fn of_tree(model: &Model, tree: &Tree) -> Vec<String> {
 
 type Clauses<'m> = Vec<(usize, Clause<'m>)>;
 
-/// The clauses, and that the test goes to this side.
+/// Returns the clauses with one more: the test goes to this side.
 fn and<'m>(clauses: &Clauses<'m>, test: &'m Test, left: bool) -> Clauses<'m> {
     let mut clauses = clauses.clone();
     let slot = test.slot();

@@ -3,9 +3,9 @@
 /// The most characters of a name that a comment shows.
 const SHOWN: usize = 120;
 
-/// A name inside a comment or documentation of any target: one line, no quote, backslash or
-/// bracket that could end the comment or be read as markup, no invisible character. For people
-/// only; nothing is ever compared with it.
+/// Returns a name for a comment or documentation of any target: one line, no quote, backslash or bracket
+/// that could end the comment or be read as markup, no invisible character. It is for people only and never
+/// compared.
 #[must_use]
 pub fn shown(name: &str) -> String {
     let mut text = String::new();
@@ -32,7 +32,7 @@ pub fn shown(name: &str) -> String {
     text
 }
 
-/// [`shown`] as inline code of rustdoc and markdown.
+/// Returns [`shown`] as inline code of rustdoc and markdown.
 #[must_use]
 pub fn code(name: &str) -> String {
     let text = shown(name);
@@ -43,7 +43,7 @@ pub fn code(name: &str) -> String {
     }
 }
 
-/// A sentence from a TOML file inside documentation: like [`shown`], with markup escaped.
+/// Returns a sentence from a TOML file for documentation: like [`shown`], with markup escaped.
 #[must_use]
 pub fn sentence(text: &str) -> String {
     let mut escaped = String::new();

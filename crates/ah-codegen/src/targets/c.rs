@@ -1,6 +1,6 @@
-//! C: one header that is C99, C++17 and CUDA. It allocates nothing.
+//! C: one header that is valid C99, C++17 and CUDA. It allocates nothing.
 //!
-//! An undefined truth value or category is -1. Sums and products are calls of helpers, because a compiler may
+//! An undefined truth value or category is -1. Sums and products call helpers, because a compiler may
 //! contract `a * b + c` to a fused multiply-add, which rounds once instead of twice.
 
 use ah_types::expr::{Comparison, Type};
@@ -16,7 +16,7 @@ use crate::printing::text::number;
 use crate::printing::view::ModelView;
 use crate::target::{Place, Surroundings, Target, View};
 
-/// Keywords of C, C++ and CUDA, and what the template names itself.
+/// Keywords of C, C++ and CUDA, and the template's own names.
 const RESERVED: &str = "\
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept \
     const constexpr continue decltype default delete do double else enum explicit export extern false \
@@ -30,10 +30,10 @@ const RESERVED: &str = "\
 #[derive(Clone, Copy, Debug)]
 pub struct C;
 
-/// What the template of C prints.
+/// The values that C's template prints.
 #[derive(Serialize)]
 struct HeaderView {
-    /// What every name of the header begins with.
+    /// The beginning of every name of the header.
     prefix: String,
     /// The same in capitals, for constants.
     upper: String,
@@ -57,7 +57,7 @@ impl Target for C {
 struct CLanguage<'a> {
     lowered: &'a LoweredModel<'a>,
     names: Names,
-    /// Before every function.
+    /// The text before every function.
     prefix: String,
 }
 
@@ -81,7 +81,7 @@ impl<'a> CLanguage<'a> {
         format!("context->{}", self.names.features[slot])
     }
 
-    /// The enumerator of a category of the feature in this slot; the code of one beside a derived feature.
+    /// Returns the enumerator of a logged category in this slot, or the code of a derived one.
     fn enumerator(&self, slot: usize, category: &str) -> String {
         let variants = self.lowered.variants.get(slot);
         match variants.and_then(|variants| variants.binary_search(&category).ok()) {
@@ -166,7 +166,7 @@ impl Language for CLanguage<'_> {
         &self.names
     }
 
-    /// Bytes outside ASCII are octal, which never runs on.
+    /// Bytes outside ASCII become octal escapes, which end after three digits.
     fn string(&self, text: &str) -> String {
         let mut literal = String::from("\"");
         for byte in text.bytes() {
@@ -230,8 +230,8 @@ impl Language for CLanguage<'_> {
     }
 }
 
-/// A whole number as an integer literal, where every smaller one is an f64 too: comparing integers is
-/// then the same as comparing what they round to.
+/// Returns a whole number as an integer literal, if all smaller whole numbers are exact in f64: comparing
+/// integers then has the same result as comparing their roundings.
 fn below_2_53(x: f64) -> Option<String> {
     (x.abs() < 9_007_199_254_740_992.0).then(|| format!("INT64_C({x:.0})"))
 }

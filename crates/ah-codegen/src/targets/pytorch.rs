@@ -1,5 +1,5 @@
-//! PyTorch: one file for `torch/_inductor/autoheuristic/artifacts/`. It is the code of the target Python, and
-//! a class that PyTorch's own controller finds there.
+//! PyTorch: one file for `torch/_inductor/autoheuristic/artifacts/`. It has the code of the target Python
+//! and a class that PyTorch's own controller finds.
 
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ const RESERVED_TYPES: &str = "\
 #[derive(Clone, Copy, Debug)]
 pub struct Pytorch;
 
-/// What the template of PyTorch prints.
+/// The values that PyTorch's template prints.
 #[derive(Serialize)]
 struct ArtifactView {
     /// The name of the class.

@@ -1,7 +1,7 @@
-//! Whether names stay names: the same model under hostile and under harmless names must give the
-//! same code but for identifiers, strings and comments. Used by a test and by the fuzz target.
+//! Checks that names stay names: the same model with hostile and with harmless names must give the same
+//! code, except for identifiers, strings and comments. A test and the fuzz target use it.
 
-#![allow(dead_code)] // Each uses some of it.
+#![allow(dead_code)] // Each user needs some of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 
 use super::models;
 
-/// Panics where a name gets out of its place.
+/// Panics if a name becomes anything but an identifier, string or comment.
 pub fn check(seed: u64, depth: usize, names: &[String]) {
     let model = models::model(&mut Pcg64::seed_from_u64(seed), "name of the heuristic", depth, 60);
     let json: Json = serde_json::from_str(&model.to_json()).unwrap();
@@ -24,8 +24,8 @@ pub fn check(seed: u64, depth: usize, names: &[String]) {
         own.insert(name.to_owned());
         name.to_owned()
     });
-    // Names are sorted in a model, so another order would be another model. A name that lists fields would get
-    // other code than a harmless one; `package.rs` tests such names.
+    // Names are sorted in a model, so another order would be another model. A name that lists fields would
+    // get other code than a harmless one; `package.rs` tests such names.
     let plain = |name: &String| if fields(name).is_some() { format!("{name}_") } else { name.clone() };
     let mut hostile: BTreeSet<String> = names.iter().take(own.len()).map(plain).collect();
     for i in 0.. {
@@ -39,7 +39,7 @@ pub fn check(seed: u64, depth: usize, names: &[String]) {
     let hostile: BTreeMap<&String, &String> = own.iter().zip(&hostile).collect();
     let mut fixed_between: BTreeMap<&str, String> = BTreeMap::new();
     for (i, name) in hostile.values().enumerate() {
-        // `False` and `True` are compared with names: each stays on its side.
+        // `False` and `True` are compared with names: each keeps its order.
         let stem = if name.as_str() < "False" {
             "A"
         } else if name.as_str() < "True" {
@@ -54,7 +54,7 @@ pub fn check(seed: u64, depth: usize, names: &[String]) {
         Model::parse(&text)
     };
     let to_hostile = |name: &str| hostile.get(&name.to_owned()).map_or(name, |n| n.as_str()).to_owned();
-    // A feature whose name holds a backquote stands in no expression.
+    // A feature whose name contains a backquote is in no expression.
     let Ok(hostile_model) = apply(&to_hostile) else { return };
     let harmless_model = apply(&|name| {
         let hostile = to_hostile(name);
@@ -78,7 +78,7 @@ fn is_fixed(name: &str) -> bool {
     matches!(name, "True" | "False")
 }
 
-/// The model file with every name given to `to`.
+/// Returns the model file with every name passed through `to`.
 fn rename(json: &Json, to: &mut dyn FnMut(&str) -> String) -> Json {
     fn text(x: &Json, to: &mut dyn FnMut(&str) -> String) -> Json {
         match x.as_str() {
@@ -141,8 +141,8 @@ fn expression(e: &Expr, to: &mut dyn FnMut(&str) -> String) -> Expr {
     }
 }
 
-/// The tokens of each file, without what names may change: identifiers and strings lose their text,
-/// comments and attributes go.
+/// Returns the tokens of each file, without the parts that names may change: identifiers and strings lose
+/// their text; comments and attributes are removed.
 fn shapes(model: &Model) -> Vec<(&'static str, BTreeMap<String, Vec<String>>)> {
     let out = Path::new("out");
     let request = Request {
@@ -213,7 +213,7 @@ fn tokens(text: &str, target: &str) -> Vec<String> {
     found
 }
 
-/// Where names decide whether it stands there.
+/// Returns whether names decide if this attribute is printed.
 fn is_attribute(rest: &str) -> bool {
     rest.starts_with("#[rustfmt::skip]") || rest.starts_with("#[cfg_attr(feature = \"serde\", serde(rename")
 }

@@ -1,7 +1,7 @@
-//! Random models: all kinds of splits and expressions, shallow and deep trees, names from people
-//! who mean no good. Used by the tests and by the fuzz target.
+//! Random models: all kinds of splits and expressions, shallow and deep trees, hostile names. The tests and
+//! the fuzz target use them.
 
-#![allow(dead_code)] // Each test uses some of it.
+#![allow(dead_code)] // Each user needs some of it.
 
 use ah_types::expr::{self, BinaryOp, Comparison, Expr, Function, Type, UnaryOp};
 use ah_types::{
@@ -105,7 +105,7 @@ impl Cut for String {
     }
 }
 
-/// A number that is likely to be somebody's threshold.
+/// Returns a number that is likely to be a threshold.
 pub fn number(rng: &mut Pcg64) -> f64 {
     match rng.random_range(0..8) {
         0 => *[0.0, -0.0, 0.1, 1e300, -1e300, 5e-324, 9_007_199_254_740_993.0, 1e16, 4_503_599_627_370_497.5]
@@ -298,15 +298,15 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
         promise: None,
         provenance: Provenance::default(),
     };
-    // What is not written and read back is no model.
+    // A model counts only after it was written and read back.
     Model::parse(&model.to_json()).expect("a valid model")
 }
 
-/// The same model with one tree of so many leaves.
+/// Returns the same model with one tree of this many leaves.
 pub fn with_leaves(rng: &mut Pcg64, mut model: Model, count: usize) -> Model {
     let logged = model.categories[..model.features.base().len()].to_vec();
     let mut nodes = vec![Node::Leaf(leaf(rng, model.choices.len(), &logged))];
-    // Breadth first: the leaf that is the oldest splits next.
+    // Breadth first: the oldest leaf splits next.
     for at in 0..count - 1 {
         let slot = rng.random_range(0..model.features.all().len());
         let test = match model.categories[slot].choose(rng) {
@@ -349,7 +349,7 @@ fn grow(
         Test::Numerical { slot, threshold: number(rng) }
     };
     nodes.push(Node::Split { test, left: 0, right: 0 });
-    // One side goes on, the other mostly ends soon, so that deep trees stay small.
+    // One side continues, the other mostly ends soon, so that deep trees stay small.
     let short = if rng.random_bool(0.6) && depth > 8 { rng.random_range(0..3) } else { depth - 1 };
     let (l, r) = if rng.random() { (depth - 1, short) } else { (short, depth - 1) };
     let first = nodes.len() as u32;
@@ -361,7 +361,7 @@ fn grow(
     }
 }
 
-/// `categories` are those of the logged features.
+/// Returns a leaf; `categories` are those of the logged features.
 fn leaf(rng: &mut Pcg64, choices: usize, categories: &[Vec<String>]) -> Leaf {
     let mut ids: Vec<u32> = (0..choices as u32).collect();
     for i in (1..ids.len()).rev() {
@@ -414,8 +414,8 @@ fn leaf(rng: &mut Pcg64, choices: usize, categories: &[Vec<String>]) -> Leaf {
     Leaf { samples, unsure, ranking, ranges, outside }
 }
 
-/// Contexts to compare on: every threshold, its neighbours, numbers beyond 2^53, infinities, NaN,
-/// known, mentioned and unknown categories, and random ones.
+/// Returns contexts to compare: every threshold and its neighbours, numbers beyond 2^53, infinities, NaN,
+/// known, mentioned and unknown categories, and random values.
 pub fn contexts(rng: &mut Pcg64, model: &Model, random: usize) -> Vec<Vec<Value>> {
     let base = model.features.base().features();
     let thresholds: Vec<f64> = model

@@ -1,4 +1,4 @@
-//! Choices and, where their names list fields, these.
+//! Views of choices, and of the fields that their names list.
 
 use ah_types::{FieldValue, fields};
 use serde::Serialize;
@@ -14,11 +14,11 @@ pub struct ChoiceView {
     identifier: String,
     #[serde(flatten)]
     name: NameView,
-    /// True where its name lists fields.
+    /// True if its name lists fields.
     structured: bool,
-    /// These fields, each as its own type has it.
+    /// Its fields, each in its own type.
     fields: Vec<FieldView>,
-    /// The values of all [`ConfigView::fields`], none where its name does not list the field.
+    /// The values of all [`ConfigView::fields`]; `None` if its name does not list the field.
     values: Vec<Option<String>>,
 }
 
@@ -33,7 +33,7 @@ struct FieldView {
 #[derive(Debug, Serialize)]
 pub struct ConfigView {
     fields: Vec<ColumnView>,
-    /// True where the name of every choice lists fields.
+    /// True if the name of every choice lists fields.
     complete: bool,
 }
 
@@ -43,13 +43,13 @@ struct ColumnView {
     identifier: String,
     text: String,
     r#type: FieldType,
-    /// True where some structured choices do not have it.
+    /// True if some structured choices lack it.
     optional: bool,
 }
 
 /// The fields of all choices, and the type of each field.
 pub(super) struct Fields {
-    /// By choice; none of a name that lists no fields.
+    /// By choice; empty for a name that lists no fields.
     of: Vec<Vec<(String, FieldValue)>>,
     columns: Vec<(String, FieldType)>,
 }

@@ -1,4 +1,4 @@
-//! Logged and derived features, and the precondition.
+//! Views of logged and derived features, and of the precondition.
 
 use std::collections::BTreeSet;
 
@@ -22,15 +22,15 @@ pub struct FeatureView {
     doc: String,
     kind: ValueKind,
     r#type: String,
-    /// True where the identifier is not the name.
+    /// True if the identifier differs from the name.
     renamed: bool,
-    /// True where the tree, the precondition or a derived feature needs it.
+    /// True if the tree, the precondition or a derived feature needs it.
     used: bool,
-    /// True where the tree tests it.
+    /// True if the tree tests it.
     tested: bool,
-    /// The categories that code tells apart.
+    /// The categories that code distinguishes.
     variants: Vec<VariantView>,
-    /// The literals of the categories that training saw.
+    /// The literals of the categories in the training data.
     seen: Vec<String>,
 }
 
@@ -42,7 +42,7 @@ pub struct VariantView {
     /// The length of the name.
     bytes: usize,
     code: usize,
-    /// True where training saw it.
+    /// True if it is in the training data.
     known: bool,
 }
 
@@ -56,16 +56,16 @@ pub struct DerivedView {
     kind: ValueKind,
     r#type: String,
     tested: bool,
-    /// The derived features that it takes.
+    /// The derived features that it takes as arguments.
     parameters: Vec<ParameterView>,
     /// The logged features that it reads, and `parameters`.
     inputs: Vec<ParameterView>,
     body: String,
     /// The variables for truth values in the body.
     variables: Vec<String>,
-    /// The calls that compute it, itself last, where nothing was computed before.
+    /// The calls that compute it, itself last, if nothing was computed before.
     steps: Vec<StepView>,
-    /// The literals of the categories that training saw.
+    /// The literals of the categories in the training data.
     seen: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ pub struct StepView {
     call: String,
 }
 
-/// Where a choice can run at all.
+/// The condition under which a choice can run.
 #[derive(Debug, Serialize)]
 pub struct EligibleView {
     index: usize,
@@ -94,7 +94,7 @@ pub struct EligibleView {
     condition: ConditionView,
 }
 
-/// A truth value over the logged features.
+/// A condition over the logged features.
 #[derive(Debug, Serialize)]
 pub struct ConditionView {
     text: String,

@@ -1,4 +1,4 @@
-//! What the templates of every target print: the lowered model in the words of a language.
+//! The values that the templates of every target print: the lowered model in the words of a language.
 
 mod choices;
 mod features;
@@ -21,7 +21,7 @@ use origin::{DeviceView, PromiseView, ProvenanceView};
 use trees::{LeafView, LineView, RowView};
 use viewer::{NameView, Viewer};
 
-/// What the templates of every target print.
+/// The values that the templates of every target print.
 #[derive(Debug, Serialize)]
 pub struct ModelView {
     generator: &'static str,
@@ -38,7 +38,7 @@ pub struct ModelView {
     /// The derived features that are needed.
     derived: Vec<DerivedView>,
     precondition: Option<ConditionView>,
-    /// Where a choice can run at all, for those with a condition.
+    /// The conditions under which choices can run, for those that have one.
     eligible: Vec<EligibleView>,
     choices: Vec<ChoiceView>,
     /// The fields of structured choices.
@@ -46,27 +46,27 @@ pub struct ModelView {
     fallback: Option<ChoiceView>,
     /// The names of all derived features, as string literals.
     derived_names: Vec<String>,
-    /// The literals of all categories that code tells apart, sorted by name.
+    /// The literals of all categories that code distinguishes, sorted by name.
     categories: Vec<String>,
     /// The literals of the categories `True` and `False`.
     yes: String,
     no: String,
-    /// True where categories are compared by their codes.
+    /// True if categories are compared by their codes.
     codes: bool,
-    /// The helpers that expressions call, and those that these call.
+    /// The helpers that expressions call, and those that they call.
     helpers: BTreeSet<&'static str>,
     log2: Log2View,
     leaves: Vec<LeafView>,
-    /// True where every ranked choice of every leaf is allowed.
+    /// True if every ranked choice of every leaf is allowed.
     all_allowed: bool,
-    /// True where a leaf has another one for inputs outside of what training saw.
+    /// True if a leaf has another one for inputs outside its ranges.
     has_outside: bool,
-    /// The number of trees; more than one vote.
+    /// The number of trees; several trees vote.
     count: usize,
     votes: bool,
     /// The most choices that trees that vote can rank.
     most: usize,
-    /// True where the trees are `rows` and `roots`, not `trees`.
+    /// True if the trees are `rows` and `roots`, not `trees`.
     table: bool,
     trees: Vec<Vec<LineView>>,
     rows: Vec<RowView>,
@@ -80,7 +80,7 @@ struct Log2View {
 }
 
 impl ModelView {
-    /// The view of a model in this language.
+    /// Returns the view of a model in this language.
     pub fn new(lowered: &LoweredModel<'_>, language: &impl Language) -> Self {
         let model = lowered.model;
         let mut printer = Printer { lowered, dialect: language, called: Default::default() };

@@ -1,4 +1,4 @@
-//! Where a model comes from, and where it holds.
+//! Views of a model's origin and of its device.
 
 use ah_types::Device;
 use serde::Serialize;
@@ -14,7 +14,7 @@ pub struct DeviceView {
     guard: GuardView,
 }
 
-/// What the guard compares: string literals and numbers.
+/// The values that the guard compares: string literals and numbers.
 #[derive(Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum GuardView {

@@ -1,4 +1,4 @@
-//! Leaves, and trees as branches or as a table.
+//! Views of leaves, and of trees as branches or as a table.
 
 use ah_types::Test;
 use serde::Serialize;
@@ -13,23 +13,23 @@ use crate::printing::text::number;
 #[derive(Debug, Serialize)]
 pub struct LeafView {
     index: usize,
-    /// The number of ranked choices in this leaf and those before.
+    /// The number of ranked choices in this leaf and those before it.
     end: usize,
     /// Its choice and the evidence, for a comment.
     comment: String,
-    /// True where the branches of the tree have this comment.
+    /// True if the branches of the tree have this comment.
     in_branches: bool,
     /// The conditions on its path and the evidence, as string literals.
     path: String,
     evidence: String,
-    /// The choice where the program does not say what it offers and every choice is eligible.
+    /// The choice for a program that does not list its choices, if every choice is eligible.
     best: Option<String>,
-    /// Why the leaf declines, wherever the fallback is offered.
+    /// The reason why the leaf declines if the fallback is offered.
     declines: Option<Reason>,
     outside: Option<OutsideView>,
     /// The choices, best first.
     ranking: Vec<RankedView>,
-    /// The choices, in their own order.
+    /// The choices in the order of their positions.
     votes: Vec<RankedView>,
 }
 
@@ -42,7 +42,7 @@ pub struct RankedView {
     usual: bool,
 }
 
-/// The leaf that holds for inputs outside of what training saw in another one.
+/// The leaf for inputs outside another leaf's ranges.
 #[derive(Debug, Serialize)]
 pub struct OutsideView {
     index: usize,
@@ -81,9 +81,9 @@ pub enum LineStep {
         kind: ValueKind,
         r#type: String,
         logged: bool,
-        /// Where its value comes from; none where the variable has it already.
+        /// The source of its value; `None` if the variable has it already.
         value: Option<String>,
-        /// The condition for a category that training never saw.
+        /// The condition for a category that is not in the training data.
         unknown: Option<String>,
     },
     If {
@@ -154,7 +154,7 @@ impl<L: Language> Viewer<'_, L> {
     fn ranked(&self, place: &LoweredPlace) -> RankedView {
         RankedView {
             choice: self.language.choice(place.choice),
-            // No -0.0.
+            // Avoids -0.0.
             score: number(place.score + 0.0),
             share: number(place.share),
             allowed: place.allowed,

@@ -1,4 +1,4 @@
-//! A model and a language, from which all views are made.
+//! The model and the language from which all views are made.
 
 use serde::Serialize;
 
@@ -6,14 +6,14 @@ use crate::lower::LoweredModel;
 use crate::printing::language::Language;
 use crate::printing::text::{code, shown};
 
-/// A name from the model, which may be anything.
+/// A name from the model, which may be any text.
 #[derive(Clone, Debug, Serialize)]
 pub struct NameView {
-    /// As inline code of documentation.
+    /// The name as inline code of documentation.
     text: String,
-    /// Inside a comment.
+    /// The name inside a comment.
     shown: String,
-    /// As a string literal.
+    /// The name as a string literal.
     string: String,
 }
 

@@ -10,7 +10,7 @@ use crate::printing::language::{Language, Names, Naming, ValueKind};
 use crate::printing::names::Case;
 use crate::printing::text::number;
 
-/// Keywords of Python, and what the templates name themselves.
+/// Keywords of Python, and the templates' own names.
 pub const RESERVED: &str = "\
     and as assert async await break class continue def del elif else except finally for from global if \
     import in is lambda nonlocal not or pass raise return try while with yield match case type self \
@@ -24,7 +24,7 @@ pub struct PythonLanguage<'a> {
 }
 
 impl<'a> PythonLanguage<'a> {
-    /// Python for this model, with features named so.
+    /// Returns Python for this model, with features in this naming.
     pub fn new(lowered: &'a LoweredModel<'a>, features: Naming<'_>) -> Self {
         let none = (features.0, "");
         Self { lowered, names: Names::new(lowered, features, none, none) }
@@ -59,7 +59,7 @@ impl Dialect for PythonLanguage<'_> {
         logged.then(|| Code::binary(Binds::Comparison, self.feature(slot), operator, self.category(name)))
     }
 
-    /// Python's own operator returns `None` where the first operand is `None`, as the model does.
+    /// Python's own operator returns `None` if the first operand is `None`, like the model.
     fn and(&self, a: Code, b: Code, _: &mut Called) -> Code {
         Code::binary(Binds::And, a, "and", b)
     }
@@ -86,7 +86,7 @@ impl Language for PythonLanguage<'_> {
         &self.names
     }
 
-    /// In ASCII.
+    /// The literal is in ASCII.
     fn string(&self, text: &str) -> String {
         let quote = if text.contains('"') && !text.contains('\'') { '\'' } else { '"' };
         let mut literal = String::from(quote);

@@ -1,4 +1,4 @@
-//! Python: one module of functions that imports nothing beyond the standard library.
+//! Python: one module of functions that imports only the standard library.
 
 mod language;
 
@@ -12,17 +12,17 @@ use crate::target::{Place, Surroundings, Target, View};
 
 pub use language::{PythonLanguage, RESERVED};
 
-/// What the templates name beside [`RESERVED`], and modules that they import.
+/// The templates' own names beside [`RESERVED`], and the modules that they import.
 const RESERVED_NAMES: &str = "\
     HEURISTIC OPTIMIZATION FEATURES PARAMETERS CHOICES CONFIGS FALLBACK PRECONDITION DEVICE PROMISE LOGS \
     Choice Config Decision Ranked Any Container NamedTuple Optional Sequence Union struct typing choose \
     choose_among decide ranked explain device_mismatch name reason share allowed";
 
-/// One module of the standard library's Python.
+/// One module that needs only the standard library.
 #[derive(Clone, Copy, Debug)]
 pub struct Python;
 
-/// What the template of Python prints.
+/// The values that Python's template prints.
 #[derive(Serialize)]
 struct ModuleView {
     /// The module's name.

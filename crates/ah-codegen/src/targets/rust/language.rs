@@ -10,7 +10,7 @@ use crate::printing::language::{Language, Names, Naming, ValueKind};
 use crate::printing::names::{Case, Namer, single};
 use crate::printing::text::{number, rust_string, sentence};
 
-/// Keywords of every edition, and what the templates name themselves.
+/// Keywords of every edition, and the templates' own names.
 const RESERVED: &str = "\
     abstract as async await become box break const continue crate do dyn else enum extern false final fn \
     for gen if impl in let loop macro match mod move mut override priv pub ref return self static struct \
@@ -38,7 +38,7 @@ pub fn krate(heuristic: &str) -> String {
 }
 
 impl<'a> RustLanguage<'a> {
-    /// Rust for this model.
+    /// Returns Rust for this model.
     pub fn new(lowered: &'a LoweredModel<'a>) -> Self {
         let mut types = Namer::new(Case::Camel, RESERVED_TYPES);
         let base = lowered.model.features.base().features();

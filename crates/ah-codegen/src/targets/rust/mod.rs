@@ -1,6 +1,6 @@
-//! Rust: a crate of its own, without dependencies by default, without std and without `unsafe`.
+//! Rust: a crate without dependencies by default, without std and without `unsafe`.
 //!
-//! Its layout is that of `templates/rust`.
+//! It has the layout of `templates/rust`.
 
 mod language;
 
@@ -19,7 +19,7 @@ use language::{RustLanguage, krate};
 #[derive(Clone, Copy, Debug)]
 pub struct Rust;
 
-/// What the templates of Rust print.
+/// The values that Rust's templates print.
 #[derive(Serialize)]
 struct CrateView {
     /// The name of the crate.
@@ -49,7 +49,7 @@ impl Target for Rust {
     }
 }
 
-/// The path from the crate's folder to `path`, so that the crate builds wherever the repository lies.
+/// Returns the path from the crate's folder to `path`, so that the crate builds wherever the repository is.
 fn relative(from: &Path, path: &Path) -> Result<String, CodegenError> {
     let io = |path: &Path, source| CodegenError::Io { action: "find", path: path.to_owned(), source };
     let absolute = path.canonicalize().map_err(|e| io(path, e))?;

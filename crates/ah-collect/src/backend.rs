@@ -52,7 +52,7 @@ impl fmt::Display for Backend {
 /// Opens a runner in this process.
 ///
 /// # Errors
-/// [`CollectError::Device`] where the device is missing, [`CollectError::Usage`] where nothing measures this
+/// [`CollectError::Device`] if the device is missing, [`CollectError::Usage`] if no runner measures this
 /// optimization on it.
 pub fn open(
     optimization: Optimization,

@@ -15,7 +15,7 @@ use crate::summary::Summary;
 
 /// Measures with all runners at once and appends each input to the log as soon as it is done. Ends at a
 /// limit of `options`, when the inputs end, or when `stop` is set. The runners are of one optimization on
-/// devices of one kind. A crash costs the inputs in hand and nothing else.
+/// devices of one kind. A crash costs only the inputs in progress.
 ///
 /// # Errors
 /// The log cannot be written or belongs to another run; the device is lost; no input can be made.

@@ -3,7 +3,7 @@
 use ah_types::log::LogError;
 use ah_types::{ModelError, OptimizationError};
 
-/// A run cannot start or go on.
+/// A run cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectError {
     /// A log or a file of inputs cannot be read or written.
@@ -21,7 +21,7 @@ pub enum CollectError {
     /// The device or backend is missing or does not work.
     #[error("{0}")]
     Device(String),
-    /// The request makes no sense here.
+    /// The request cannot be fulfilled here.
     #[error("{0}")]
     Usage(String),
     /// There is nothing to judge or to write.

@@ -1,5 +1,5 @@
-//! Judges a heuristic on inputs that it never saw: every choice is measured there, and the heuristic's
-//! choice is compared with the winner (the oracle) and with the fallback.
+//! Judges a heuristic on inputs that it was not learned from: measures every choice there, and compares the
+//! heuristic's choice with the winner (the oracle) and with the fallback.
 
 use std::collections::HashSet;
 
@@ -17,18 +17,18 @@ pub struct JudgedInput {
     pub label: String,
     /// The input.
     pub context: Context,
-    /// The heuristic's choice; `None` where it was unsure.
+    /// The heuristic's choice; `None` if it was unsure.
     pub chosen: Option<String>,
     /// The fastest choice.
     pub winner: String,
     /// Its time.
     pub winner_ms: f64,
-    /// The time of the choice that runs: the heuristic's, or the fallback where the heuristic was unsure or
+    /// The time of the choice that runs: the heuristic's, or the fallback if the heuristic was unsure or
     /// its choice failed.
     pub ms: f64,
     /// The time of the fallback.
     pub fallback_ms: f64,
-    /// The fastest choice of the baseline and its time; `None` where none of them could be measured.
+    /// The fastest choice of the baseline and its time; `None` if none of them could be measured.
     pub baseline: Option<(String, f64)>,
 }
 
@@ -109,8 +109,8 @@ impl Judgement {
 }
 
 /// Measures every choice on each of `inputs` and compares the heuristic's choice with the winner and with
-/// the `references`. `decide` is the heuristic: it gets a context and the offered choices, and returns one, or
-/// `None` where it is unsure and the fallback runs. Calls `each` with every judged input.
+/// the `references`. `decide` is the heuristic: it gets a context and the offered choices, and returns one
+/// of them, or `None` if it is unsure and the fallback runs. Calls `each` with every judged input.
 ///
 /// # Errors
 /// The device is lost, or nothing could be judged.

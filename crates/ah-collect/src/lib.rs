@@ -1,20 +1,20 @@
 //! Measures the choices of an optimization on real inputs and appends the times to the log.
 //!
-//! The way of the data is **plan → measure → append**, and [`collect()`] reads that way:
+//! A run is **plan → measure → append**, and [`collect()`] reads that way:
 //!
-//! 1. [`plan`]: which inputs. The seeded sequence that a runner
+//! 1. [`plan`] lists the inputs: the seeded sequence that a runner
 //!    [draws](ah_measure::BenchmarkRunner::draw), or a list from the user, without the inputs in the log.
-//! 2. [`measure()`](ah_measure::measure): one input. Every choice's result is checked against a reference,
-//!    then the choices take turns until each median is known well enough
-//!    ([`Race`](ah_measure::Race) holds the rules).
-//! 3. Each input is appended as one write of whole lines; skips and failures go with their reasons to
-//!    `<log>.outcomes.jsonl`. A `kill -9` costs the input in hand.
+//! 2. [`measure()`](ah_measure::measure) measures one input. Every choice's result is checked against a
+//!    reference, then the choices take turns until each median is known well enough
+//!    ([`Race`](ah_measure::Race) has the rules).
+//! 3. Each input is appended as one write of whole lines; skips and failures with their reasons go to
+//!    `<log>.outcomes.jsonl`. A `kill -9` costs only the input in progress.
 //!
-//! Begin with `examples/own_runner.rs`: a [`BenchmarkRunner`](ah_measure::BenchmarkRunner) for functions
-//! of your own. The shipped runners are in `ah-kernels`. [`judge`] measures a learned heuristic on fresh
-//! inputs, [`describe`] puts a log into numbers, and a [`worker`] process keeps a kernel that hangs or
-//! crashes from costing more than its choice on one input; [`fake`] is a device that does all that on
-//! purpose.
+//! Begin with [`decision`] and `examples/sort.rs`: a collecting program for functions of your own. For anything
+//! else, implement [`BenchmarkRunner`](ah_measure::BenchmarkRunner); `ah-kernels` has the shipped runners.
+//! [`judge`] measures a learned heuristic on fresh inputs, and [`describe`] summarizes a log. In a [`worker`]
+//! process, a kernel that hangs or crashes costs only its choice on one input; [`fake`] is a device that does
+//! all that on purpose.
 //!
 //! A lost sample is never written as 0, a wrong result is never timed, and no clock or setting of
 //! a device is ever changed.

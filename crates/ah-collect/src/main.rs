@@ -72,7 +72,7 @@ impl Flags {
         }
     }
 
-    /// The optimization of --optimization; a `name` from elsewhere must agree with it.
+    /// Returns the optimization of --optimization; a `name` given elsewhere must agree with it.
     fn own(&self, name: Option<&str>) -> Result<Option<Optimization>, CollectError> {
         let Some(path) = &self.optimization else { return Ok(None) };
         let optimization = Optimization::read(path)?;
@@ -86,7 +86,7 @@ impl Flags {
         }
     }
 
-    /// The optimization `name`, or that of --name or --optimization.
+    /// Returns the optimization `name`, or the one of --name or --optimization.
     fn chosen(&self, name: Option<&str>, backend: Backend) -> Result<Optimization, CollectError> {
         if let Some(own) = self.own(name)? {
             return Ok(own);

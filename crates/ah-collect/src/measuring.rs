@@ -1,4 +1,4 @@
-//! The middle of a run: one thread for each runner takes inputs from one queue until it ends.
+//! The middle of a run: one thread for each runner takes inputs from one queue until the queue ends.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
@@ -10,7 +10,7 @@ use ah_types::TimingPolicy;
 use crate::error::CollectError;
 use crate::plan::{InputQueue, PlannedInput};
 
-/// A run gives up after this many skipped inputs in a row: something is wrong with all of them.
+/// A run gives up after this many skipped inputs in a row: their cause is probably the same.
 const MAX_SKIPPED: u32 = 500;
 
 /// The queue of a run and its limits.
@@ -35,7 +35,7 @@ impl LimitedQueue {
     }
 }
 
-/// An input and what measuring it gave. An error is the reason why the whole input was skipped.
+/// An input and its measurement. An error is the reason why the whole input was skipped.
 pub(crate) struct MeasuredInput {
     pub planned: PlannedInput,
     /// The input in a few words.
@@ -44,7 +44,7 @@ pub(crate) struct MeasuredInput {
 }
 
 impl MeasuredInput {
-    /// Why the device is of no more use.
+    /// Returns the reason why the device can no longer be used.
     fn lost_device(&self) -> Option<&str> {
         match &self.result {
             Ok(measurement) => measurement.lost.as_deref(),
@@ -99,7 +99,7 @@ pub(crate) fn measure_inputs(
     })
 }
 
-/// The work of one thread. Sends each input when it is done, or the reason why none can be drawn.
+/// Runs on one thread. Sends each input when it is done, or the reason why none can be drawn.
 fn take_inputs(
     runner: &mut dyn Runner,
     queue: &Mutex<LimitedQueue>,

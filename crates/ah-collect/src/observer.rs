@@ -1,4 +1,4 @@
-//! The seam between a run and whoever shows how far it is.
+//! The trait [`Observer`], which shows the progress of a run.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub trait Observer {
         let _ = result;
     }
 
-    /// The user should know this.
+    /// Reports a message to the user.
     fn message(&mut self, text: &str) {
         let _ = text;
     }

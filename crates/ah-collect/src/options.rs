@@ -12,11 +12,11 @@ use crate::plan::Shard;
 pub struct Options {
     /// The log.
     pub output: PathBuf,
-    /// How choices are timed.
+    /// The timing policy.
     pub policy: TimingPolicy,
     /// The seed of the inputs.
     pub seed: u64,
-    /// The number of inputs that the log is to hold at the end; `None`: no limit.
+    /// The number of inputs in the log at the end; `None`: no limit.
     pub num_samples: Option<u64>,
     /// No input starts after this time.
     pub max_time: Option<Duration>,

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use ah_measure::{Failure, Measurement};
 use ah_types::Outcome;
 
-/// The account of a run.
+/// The summary of a run.
 #[derive(Clone, Debug)]
 pub struct Summary {
     /// Inputs measured in this run.
     pub measured: u64,
-    /// Inputs that the log held before.
+    /// Inputs in the log at the start.
     pub resumed: u64,
     /// Inputs skipped altogether, by reason.
     pub skipped_inputs: BTreeMap<String, u64>,
@@ -33,11 +33,11 @@ pub struct Summary {
     pub interrupted: bool,
 }
 
-/// Most winners, and most reasons, that are shown.
+/// The most winners, and the most reasons, to show.
 const SHOWN: usize = 12;
 
 impl Summary {
-    /// The account of a run that starts now, on a log that holds `resumed` inputs.
+    /// Starts the summary of a run on a log with `resumed` inputs.
     pub(crate) fn new(resumed: usize, runners: usize) -> Self {
         Self {
             measured: 0,
@@ -54,7 +54,7 @@ impl Summary {
         }
     }
 
-    /// Ends the account.
+    /// Ends the summary.
     pub(crate) fn finish(&mut self, interrupted: bool) {
         self.elapsed = self.start.elapsed();
         self.interrupted = interrupted;
@@ -133,7 +133,7 @@ impl fmt::Display for Summary {
     }
 }
 
-/// One line a reason: the choices that it concerns, and how often.
+/// Returns one line for each reason: its choices, and how often it occurred.
 fn by_reason(
     f: &mut fmt::Formatter<'_>,
     what: &str,

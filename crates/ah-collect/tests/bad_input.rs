@@ -71,7 +71,7 @@ fn a_log_of_a_head_alone_is_gone_on_with() {
     std::fs::write(folder.log(), head.join("\n") + "\n").unwrap();
     succeed(fake(&folder).args(["--num-samples", "1"]));
     assert_eq!(folder.read("train.txt"), text);
-    // A crash while the head was written.
+    // A crash while the head was being written.
     std::fs::write(folder.log(), &text[..20]).unwrap();
     succeed(fake(&folder).args(["--num-samples", "1"]));
     assert_eq!(folder.read("train.txt"), text);

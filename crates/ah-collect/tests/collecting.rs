@@ -1,4 +1,4 @@
-//! `ah-collect` as a user meets it, on the fake device and on the processor.
+//! `ah-collect` from a user's view, on the fake device and on the processor.
 
 mod common;
 
@@ -36,7 +36,7 @@ fn every_kind_of_outcome_is_kept() {
         "only in a worker process",
         "out of memory: more than 90000 elements do not fit",
     ] {
-        // Seed 0 draws an input that is too large only now and then.
+        // Seed 0 rarely draws an input that is too large.
         let skipped_input = reason.starts_with("out of memory");
         assert!(outcomes.contains(reason) || skipped_input, "{reason} in {outcomes}");
     }
@@ -68,7 +68,7 @@ fn shards_share_one_sequence() {
     assert_eq!(merged.inputs.len(), 30, "parts are disjoint, and their logs merge");
     let mut missing = inputs(&whole);
     missing.retain(|text| !found.contains(text));
-    // A repeated or skipped draw takes a place in one shard, so the parts reach a little further.
+    // A repeated or skipped draw takes a position in one shard, so the parts reach a little further.
     assert!(missing.len() <= 3, "missing from the parts: {missing:?}");
 }
 
@@ -93,7 +93,7 @@ fn killed_and_run_again_it_goes_on_in_the_same_sequence() {
     child.wait().unwrap();
     let before = inputs(&cut).len();
     assert!((1..40).contains(&before), "{before}");
-    // As if the kill had torn the last line.
+    // Simulates a kill that tore the last line.
     let mut text = cut.read("train.txt");
     text.push_str("123,apples,stea");
     std::fs::write(cut.log(), &text).unwrap();
@@ -124,7 +124,7 @@ fn two_processes_on_one_file_never_interleave_lines() {
     for child in &mut children {
         assert!(child.wait().unwrap().success());
     }
-    // Reading fails at the first line that is not whole; each input's rows stand together.
+    // Reading fails at the first incomplete line; the rows of an input are consecutive.
     let log = log::read(&[folder.log()]).unwrap();
     let mut order: Vec<u32> = log.samples.iter().map(|s| s.input).collect();
     order.dedup();

@@ -12,7 +12,7 @@ use common::{Folder, error, inputs, succeed};
 const HEAD: &str =
     "name = \"programs\"\n[[feature]]\nname = \"size\"\nkind = \"numerical\"\ninteger = true\n";
 
-/// `ah-collect` on an optimization with this table `[commands]`.
+/// Returns `ah-collect` for an optimization with this table `[commands]`.
 fn programs(folder: &Folder, commands: &str) -> Command {
     std::fs::write(folder.path("programs.toml"), format!("{HEAD}[commands]\n{commands}")).unwrap();
     let mut command = Command::cargo_bin("ah-collect").unwrap();

@@ -1,6 +1,6 @@
-//! NVIDIA GPUs, from outside: what is survived on a machine that has one, and what is said on one that
-//! has none. Without Rust on the machine with the GPU, carry this test's binary and `ah-collect`
-//! there and name the latter in `CARGO_BIN_EXE_ah-collect`.
+//! NVIDIA GPUs from a user's view: the faults that a run survives on a machine with a GPU, and the message
+//! on a machine without one. If the machine with the GPU has no Rust, copy this test's binary and
+//! `ah-collect` there, and put the path of the latter into `CARGO_BIN_EXE_ah-collect`.
 
 mod common;
 
@@ -11,7 +11,7 @@ use ah_cli::exit;
 use ah_types::log::{self, Log};
 use common::{Folder, error, inputs, succeed};
 
-/// True on a machine with a GPU; else says what is not tried.
+/// Returns true on a machine with a GPU; else prints what is not tested.
 fn gpu(what: &str) -> bool {
     match ah_kernels::cuda::count() {
         Ok(n) if n > 0 => true,
@@ -50,7 +50,7 @@ fn start(folder: &Folder, arguments: &[&str]) -> Child {
         .unwrap()
 }
 
-/// Until the log has so many lines; nothing is read of it that may be half written.
+/// Waits until the log has this many lines. Reads nothing else of it, as it may be half written.
 fn wait_for_lines(folder: &Folder, count: usize) {
     let begin = Instant::now();
     while std::fs::read_to_string(folder.log()).unwrap_or_default().lines().count() < count {
@@ -152,7 +152,7 @@ fn a_killed_run_loses_at_most_the_input_in_hand() {
     succeed(cuda(&folder, "softmax").args(["--num-samples", &goal.to_string()]));
     let resumed = inputs(&folder);
     assert_eq!(resumed[..before.len()], before, "what was measured stays");
-    // The same sequence as a run that nobody killed: nothing is left out, nothing comes twice.
+    // The same sequence as an uninterrupted run: nothing is left out, nothing comes twice.
     let whole = Folder::new();
     succeed(cuda(&whole, "softmax").args(["--num-samples", &goal.to_string()]));
     assert_eq!(resumed, inputs(&whole));

@@ -1,4 +1,4 @@
-//! `--use-heuristic` and `--describe`: what people read at the end.
+//! `--use-heuristic` and `--describe`: the output for people.
 
 mod common;
 

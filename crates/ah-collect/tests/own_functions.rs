@@ -8,7 +8,7 @@ use ah_types::log::{self, Log};
 use assert_cmd::Command;
 use common::{Folder, error, inputs, succeed};
 
-/// The program of an example; `None`, and a line that says so, where it is not built.
+/// Returns the program of an example; if it is not built, prints that and returns `None`.
 fn example(folder: &Folder, name: &str) -> Option<Command> {
     let mut path: PathBuf = assert_cmd::cargo::cargo_bin!("ah-collect").to_path_buf();
     path.set_file_name("examples");

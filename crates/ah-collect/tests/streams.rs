@@ -1,4 +1,4 @@
-//! Closed and full output streams, and names that hold escape sequences.
+//! Closed and full output streams, and names with escape sequences.
 
 mod common;
 
@@ -27,7 +27,7 @@ fn a_closed_standard_error_costs_messages_and_nothing_else() {
     let status = fake(&folder).stderr(closed()).status().unwrap();
     assert!(status.success(), "{status}");
     assert_eq!(inputs(&folder).len(), 5);
-    // A resumed run has more to tell, and an error is still an exit code.
+    // A resumed run prints more, and an error is still an exit code.
     assert!(fake(&folder).stderr(closed()).status().unwrap().success());
     let refused = fake(&folder).args(["--seed", "9"]).stderr(closed()).status().unwrap();
     assert_eq!(refused.code(), Some(3));

@@ -1,5 +1,5 @@
-//! What a worker process survives, proved on the fake device: choices that hang, crash and lose
-//! the device, on every second size.
+//! The faults that a worker process survives, on the fake device: choices that hang, crash and lose the
+//! device, on every second size.
 
 mod common;
 
@@ -53,7 +53,7 @@ fn in_a_worker_the_log_is_the_same() {
     succeed(fake(&there).arg("--isolate").arg("--inputs").arg(&inputs));
     let rows = |folder: &Folder| {
         let text = folder.read("train.txt");
-        // On odd sizes the faulty choices work, and only in a worker they are offered.
+        // On odd sizes the faulty choices work; they are offered only in a worker.
         let same = |l: &&str| !["hanging", "crashing", "losing"].iter().any(|c| l.contains(c));
         text.lines().skip(1).filter(same).map(str::to_owned).collect::<Vec<_>>()
     };
@@ -106,7 +106,7 @@ fn a_hung_worker_does_not_outlive_its_parent() {
             std::thread::sleep(Duration::from_millis(5));
         }
     };
-    // The log's head is written when all workers have begun.
+    // The head of the log is written when all workers have started.
     until("the run does not begin", &|| folder.log().exists());
     let children = format!("/proc/{0}/task/{0}/children", parent.id());
     let read = || std::fs::read_to_string(&children).unwrap_or_default();
@@ -116,7 +116,7 @@ fn a_hung_worker_does_not_outlive_its_parent() {
     let worker = read().trim().to_owned();
     parent.kill().unwrap();
     parent.wait().unwrap();
-    // Whoever inherits it may not bury it, so a zombie has ended as well.
+    // Its new parent may not collect it, so a zombie has ended as well.
     let ended = || {
         let stat = std::fs::read_to_string(format!("/proc/{worker}/stat")).unwrap_or_default();
         stat.is_empty() || stat.contains(") Z")

@@ -1,4 +1,4 @@
-//! Where measurements go: times into the log, skips and failures with their reasons into the file beside it.
+//! Writes measurements: times into the log, skips and failures with their reasons into the file beside it.
 
 mod outcomes;
 mod run_lock;
@@ -22,17 +22,17 @@ pub(crate) struct Appender {
     choices: Vec<String>,
     policy: TimingPolicy,
     _lock: RunLock,
-    /// What an earlier run left.
+    /// The contents of the files at the start.
     pub earlier: EarlierRun,
 }
 
-/// What the files of an earlier run hold.
+/// The contents of the files of an earlier run.
 pub(crate) struct EarlierRun {
     /// The inputs in the log.
     pub measured: Vec<String>,
     /// The inputs that were skipped as a whole.
     pub skipped: HashSet<String>,
-    /// The torn last line, which was cut off the log.
+    /// The torn last line that was cut off the log.
     pub torn_line: Option<String>,
 }
 
@@ -44,7 +44,7 @@ impl EarlierRun {
 }
 
 impl Appender {
-    /// Opens the log of `options` and the file of outcomes beside it, or makes both.
+    /// Opens the log of `options` and the file of outcomes beside it, or creates both.
     pub(crate) fn open(options: &Options, subject: &Subject) -> Result<Self, CollectError> {
         let (path, policy) = (&options.output, options.policy);
         let schema = subject.optimization.schema()?;
@@ -55,7 +55,7 @@ impl Appender {
         Ok(Self { log, outcomes, choices: subject.choices.clone(), policy, _lock: lock, earlier })
     }
 
-    /// Appends what measuring an input gave, and returns it in a few words.
+    /// Appends the result of measuring an input, and returns it in a few words.
     pub(crate) fn append(&mut self, input: &MeasuredInput) -> Result<String, LogError> {
         match &input.result {
             Ok(measurement) => self.append_measurement(input, measurement),
@@ -91,7 +91,7 @@ impl Appender {
             })
             .collect();
         if rows.is_empty() {
-            // Only this record tells a resumed run that the input was tried.
+            // Only this record shows a resumed run that the input was tried.
             self.append_skip(input, "no choice is offered")?;
         } else {
             self.log.append_input(&input.planned.context, rows)?;

@@ -1,8 +1,8 @@
 //! Skips and failures with their reasons, beside the log in `<log>.outcomes.jsonl`: one JSON object a line.
 //!
-//! The log itself has no place for a reason: a failed choice has the time `inf` there, a skipped one has
-//! no row. An input that was skipped as a whole is recorded here alone, and a resumed run does not try it
-//! again. A choice that is skipped for the same reason on every input is recorded once.
+//! The log itself has no place for a reason: it has the time `inf` for a failed choice and no row for a
+//! skipped one. An input that was skipped as a whole is recorded only here, and a resumed run does not try
+//! it again. A choice that is skipped for the same reason on every input is recorded once.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -19,10 +19,10 @@ use serde::{Deserialize, Serialize};
 pub(super) struct OutcomeRecord {
     /// The features' text as written in the log.
     pub(super) input: String,
-    /// The choice; absent where the whole input was skipped.
+    /// The choice; absent if the whole input was skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) choice: Option<String>,
-    /// Skipped or failed, and why.
+    /// Skipped or failed, with the reason.
     #[serde(flatten)]
     pub(super) outcome: Outcome,
 }
@@ -66,7 +66,7 @@ impl OutcomesFile {
             self.file.set_len(whole as u64).map_err(io("mend"))?;
         }
         let mut inputs = HashSet::new();
-        // A line that is no record holds nothing that the log needs.
+        // A line that is not a record contains nothing that the log needs.
         let records =
             text[..whole].lines().filter_map(|line| serde_json::from_str::<OutcomeRecord>(line).ok());
         for record in records {

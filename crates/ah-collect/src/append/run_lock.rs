@@ -11,8 +11,8 @@ use crate::plan::Shard;
 
 /// Held for the whole run; the system releases it also after a `kill -9`.
 ///
-/// A run of the whole sequence locks the file of outcomes. The runs of its parts share that lock, and each
-/// locks a file of its part, which is removed at the end.
+/// A run of the whole sequence locks the file of outcomes exclusively. The runs of its parts share that
+/// lock, and each locks a file of its part, which is removed at the end.
 #[derive(Debug)]
 pub(super) struct RunLock {
     part: Option<(PathBuf, File)>,

@@ -33,7 +33,7 @@ const JUDGE_SEED: u64 = 1000;
 
 /// The runners of a program.
 pub trait RunnerSource {
-    /// Opens one runner for each device. A model that is judged gives the `name` of its optimization.
+    /// Opens one runner for each device. `name` is the optimization of the model to judge.
     ///
     /// # Errors
     /// There is no such optimization, or its device cannot be opened.
@@ -61,7 +61,7 @@ pub trait RunnerSource {
 /// Runs a command line and returns its [exit code](ah_cli::exit).
 ///
 /// # Errors
-/// Whatever keeps it from its work.
+/// The reason why it could not do its work.
 pub fn run(source: &dyn RunnerSource, flags: &RunFlags) -> Result<u8, CollectError> {
     if flags.worker {
         signals::ignore();

@@ -1,4 +1,4 @@
-//! What a person reads on standard output.
+//! Tables on standard output.
 
 use std::fmt::Write as _;
 

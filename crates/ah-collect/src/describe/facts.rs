@@ -1,4 +1,4 @@
-//! The contents of a log in numbers.
+//! The facts of a log: its wins, and the losses of single choices.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use ah_types::log::Log;
 
 use super::podium::{Podium, medians, share};
 
-/// The contents of a log in numbers.
+/// The facts of a log.
 #[derive(Clone, Debug)]
 pub struct LogFacts {
     /// The optimization.
@@ -33,7 +33,7 @@ pub struct LogFacts {
 }
 
 impl LogFacts {
-    /// The facts of a log; the fallback is that of `optimization`, where it is known.
+    /// Returns the facts of a log. The fallback is the one of `optimization`, if that is known.
     #[must_use]
     pub fn of(log: &Log, optimization: Option<&Optimization>) -> Self {
         let medians = medians(log);

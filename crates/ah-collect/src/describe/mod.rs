@@ -1,4 +1,4 @@
-//! `--describe`: what a log holds, and how well its times repeat.
+//! `--describe`: the facts of a log, and how well its times repeat.
 
 mod facts;
 mod noise;

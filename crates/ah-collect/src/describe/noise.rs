@@ -30,7 +30,7 @@ pub struct RepeatNoise {
 }
 
 impl RepeatNoise {
-    /// Compares two logs input by input; `None` where they share no input.
+    /// Compares two logs input by input; `None` if they share no input.
     #[must_use]
     pub fn between(first: &Log, second: &Log) -> Option<Self> {
         let by_text: HashMap<&str, usize> =

@@ -24,12 +24,12 @@ pub fn medians(log: &Log) -> Vec<Medians> {
 pub struct Podium {
     pub winner: u32,
     pub winner_ms: f64,
-    /// Infinite where no second choice has a time.
+    /// Infinite if no second choice has a time.
     pub second_ms: f64,
 }
 
 impl Podium {
-    /// `None` where every choice failed.
+    /// Returns the two fastest choices; `None` if every choice failed.
     pub fn of(medians: &Medians) -> Option<Self> {
         let mut times: Vec<_> =
             medians.iter().filter(|(_, ms)| ms.is_finite()).map(|(choice, ms)| (*ms, *choice)).collect();

@@ -1,8 +1,8 @@
-//! A device that misbehaves on purpose (`--backend fake`): its choices are slow, noisy, failing,
-//! wrong, hanging and crashing. The tests prove with it, without a GPU, that a run survives all of them.
+//! A device that misbehaves on purpose (`--backend fake`): its choices are slow, noisy, failing, wrong,
+//! hanging and crashing. With it, the tests prove without a GPU that a run survives all of them.
 //!
-//! Its clock is made up: a time depends on the input, the choice and the number of samples taken,
-//! so two runs give the same log. Choices that hang or end the process are offered only inside a
+//! Its clock is invented: a time depends on the input, the choice and the number of samples taken, so two
+//! runs give the same log. Choices that hang or end the process are offered only inside a
 //! [worker](crate::worker).
 
 use std::time::Duration;
@@ -16,7 +16,7 @@ use ah_measure::{BenchmarkRunner, Burst, Failure, Runner, Subject};
 /// Its optimization.
 pub const OPTIMIZATION: &str = include_str!("fake.toml");
 
-/// How a choice behaves.
+/// The behaviour of a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
     /// Its time is proportional to the size.
@@ -54,7 +54,7 @@ const MANNERS: [(&str, Manner); 10] = [
     ("losing", Manner::Losing),
 ];
 
-/// See the [module](self).
+/// The fake device; the [module](self) describes it.
 #[derive(Debug)]
 pub struct Fake {
     subject: Subject,

@@ -32,7 +32,7 @@ pub fn decision(name: impl Into<String>) -> NamedDecision {
     NamedDecision { name: name.into() }
 }
 
-/// A decision of which only the name is known; see [`decision`].
+/// A decision with only a name; see [`decision`].
 #[derive(Clone, Debug)]
 pub struct NamedDecision {
     name: String,
@@ -81,8 +81,8 @@ impl<T: Clone + Send + 'static> Decision<T> {
         self
     }
 
-    /// Makes an input with the features of a context from the user, for `--inputs`; `None` where there is
-    /// no such input.
+    /// Makes an input with the features of a context from the user, for `--inputs`; returns `None` if there
+    /// is no such input.
     #[must_use]
     pub fn input_like(
         mut self,
@@ -112,8 +112,8 @@ impl<T: Clone + Send + 'static> Decision<T> {
         self
     }
 
-    /// Offers the choice before only where this expression over the features holds, for example
-    /// `length <= 2048`. The log keeps it, and generated code obeys it.
+    /// Offers the previous choice only if this expression over the features holds, for example `length <=
+    /// 2048`. The log has the expression, and generated code obeys it.
     #[must_use]
     pub fn eligible(mut self, expression: &str) -> Self {
         match self.subject.choices.last() {
@@ -141,7 +141,7 @@ impl<T: Clone + Send + 'static> Decision<T> {
         self
     }
 
-    /// Checks that every choice leaves the same input behind as the first choice.
+    /// Checks that every choice leaves the same input as the first choice.
     #[must_use]
     pub fn check_agreement(mut self) -> Self
     where
@@ -151,7 +151,7 @@ impl<T: Clone + Send + 'static> Decision<T> {
         self
     }
 
-    /// Times the choices by another policy than the default one.
+    /// Sets a timing policy instead of the default one.
     #[must_use]
     pub fn timing(mut self, policy: TimingPolicy) -> Self {
         self.subject.timing = policy;
@@ -161,7 +161,7 @@ impl<T: Clone + Send + 'static> Decision<T> {
     /// A runner for [`collect`](crate::collect()), in this process.
     ///
     /// # Errors
-    /// [`CollectError::Usage`] where the description is incomplete or contradicts itself.
+    /// [`CollectError::Usage`] if the description is incomplete or contradicts itself.
     pub fn runner(self) -> Result<Box<dyn Runner>, CollectError> {
         let (subject, functions) = self.validate()?;
         Ok(Box::new(FunctionRunner::new(subject, functions)))

@@ -8,7 +8,7 @@ use ah_measure::sampling::Rng;
 use ah_measure::{Bench, Burst, Failure, Runner, Subject};
 use ah_types::{ChoiceId, Context, Value};
 
-/// Copies of the input made at once, so that reading the clock (25 ns) is spread over as many runs.
+/// Copies of the input made at once, so that reading the clock (25 ns) is spread over this many runs.
 const COPIES: u32 = 16;
 
 /// The functions of a decision.
@@ -30,7 +30,7 @@ pub(super) enum Check<T> {
     None,
     /// True for a right result.
     Predicate(Box<dyn Fn(&T) -> bool + Send + Sync>),
-    /// True where a result equals that of the first choice.
+    /// Returns true if a result equals the first choice's.
     Agreement(fn(&T, &T) -> bool),
 }
 
@@ -43,9 +43,9 @@ pub(super) struct FunctionRunner<T> {
 
 struct LoadedInput<T> {
     original: T,
-    /// What the choices change.
+    /// The copies that the choices change.
     copies: Vec<T>,
-    /// The input as the first choice leaves it; made when a check needs it.
+    /// The input after the first choice; made when a check needs it.
     reference: Option<T>,
 }
 

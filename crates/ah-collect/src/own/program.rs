@@ -14,11 +14,12 @@ use crate::error::CollectError;
 use crate::worker::{Limits, Worker};
 
 impl<T: Clone + Send + 'static> Decision<T> {
-    /// The whole program: the command line of `ah-collect` for this decision. It appends to a log, goes on
-    /// where it stopped, judges a model on fresh inputs (`--use-heuristic`) and describes a log.
+    /// Runs the whole program: the command line of `ah-collect` for this decision. It appends to a log,
+    /// continues where it stopped, judges a model on fresh inputs (`--use-heuristic`) and describes a log.
     ///
-    /// Functions run in a worker process, which is this program started again with `--worker`: a choice that
-    /// panics, ends the process or never ends costs its time on that input. So call this first in `main`.
+    /// Functions run in a worker process, which is this program started again with `--worker`: a choice
+    /// that panics, ends the process or never ends costs only its time on that input. So call this first in
+    /// `main`.
     #[must_use]
     pub fn main(self) -> ExitCode {
         let flags = RunFlags::of_this_process(&self.subject.optimization.description);

@@ -1,4 +1,4 @@
-//! Which inputs are measured, in which order: the seeded sequence, or a list from the user.
+//! The inputs to measure, in order: the seeded sequence, or a list from the user.
 
 mod inputs_file;
 mod shard;
@@ -12,7 +12,7 @@ use ah_types::{Context, Schema};
 pub use inputs_file::read_inputs;
 pub use shard::Shard;
 
-/// A sequence counts as exhausted after this many draws in a row that were all drawn before.
+/// A sequence counts as exhausted after this many draws in a row that repeat earlier ones.
 const MAX_REPEATS: u32 = 100_000;
 
 /// An input to be measured.
@@ -20,8 +20,8 @@ const MAX_REPEATS: u32 = 100_000;
 pub struct PlannedInput {
     /// Its features.
     pub context: Context,
-    /// The generator of the operands' random data. For a drawn input it is in the state that
-    /// [`draw`](ah_measure::BenchmarkRunner::draw) found.
+    /// The generator of the operands' random data. For a drawn input it is in the same state as at the call
+    /// of [`draw`](ah_measure::BenchmarkRunner::draw).
     pub rng: Rng,
     /// The features' text as written in the log: the key of the input.
     pub text: String,

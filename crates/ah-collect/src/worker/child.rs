@@ -14,7 +14,8 @@ use ah_measure::{Failure, Runner};
 /// # Errors
 /// The parent is gone.
 pub fn serve<E: ToString>(runner: Result<Box<dyn Runner>, E>) -> io::Result<()> {
-    // Kernels may print, so the stream is locked for one answer only, which starts on a line of its own.
+    // Kernels may print, so the stream is locked for one answer at a time, and an answer starts on a line
+    // of its own.
     let say = |answer: &Answer| {
         let line = serde_json::to_string(answer)?;
         let mut out = io::stdout().lock();
@@ -34,13 +35,13 @@ pub fn serve<E: ToString>(runner: Result<Box<dyn Runner>, E>) -> io::Result<()> 
     for line in requests() {
         let request = serde_json::from_str(&line)?;
         let answer = catch_unwind(AssertUnwindSafe(|| answer(runner.as_mut(), request)));
-        // Nobody knows in which state a panic left the runner, so the parent starts another process.
+        // A panic may leave the runner in any state, so the parent starts another process.
         say(&answer.unwrap_or_else(|_| Answer::DeviceLost { reason: panics.take() }))?;
     }
     Ok(())
 }
 
-/// The message of the last panic, which is kept for the parent instead of printed.
+/// The message of the last panic, kept for the parent instead of printed.
 struct PanicMessage(Arc<Mutex<String>>);
 
 impl PanicMessage {
@@ -58,7 +59,7 @@ impl PanicMessage {
     }
 }
 
-/// Reads the lines of standard input on a thread of its own: when the parent is gone, this process ends at
+/// Reads the lines of standard input on a separate thread: when the parent is gone, this process ends at
 /// once, even while a kernel hangs.
 fn requests() -> mpsc::Receiver<String> {
     let (send, lines) = mpsc::channel();

@@ -15,20 +15,20 @@ use ah_measure::{Bench, Burst, Failure, Runner, Subject};
 /// The time limits of a worker.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// For opening its device and compiling what it needs at once.
+    /// For opening its device and compiling its first kernels.
     pub start: Duration,
     /// For one request: making an input, checking a choice, one burst of samples.
     pub answer: Duration,
 }
 
 impl Default for Limits {
-    /// A first check may compile its kernel, which takes NVRTC up to some seconds.
+    /// A first check may compile its kernel; NVRTC takes up to some seconds.
     fn default() -> Self {
         Self { start: Duration::from_secs(60), answer: Duration::from_secs(20) }
     }
 }
 
-/// A runner in a process of its own, see the [module](super).
+/// A runner in a process of its own; see the [module](super).
 #[derive(Debug)]
 pub struct Worker {
     subject: Subject,
@@ -36,7 +36,7 @@ pub struct Worker {
     link: Mutex<Link>,
 }
 
-/// The process, and all that is needed to start another one in the same state.
+/// The process, and everything needed to start another one in the same state.
 #[derive(Debug)]
 struct Link {
     command: Command,
@@ -64,7 +64,7 @@ impl Worker {
     /// The command that starts this program again, as a worker with these arguments.
     ///
     /// # Errors
-    /// The system does not tell where this program is.
+    /// The system does not know the path of this program.
     pub fn command(arguments: impl IntoIterator<Item = String>) -> Result<Command, CollectError> {
         let program = std::env::current_exe()
             .map_err(|e| CollectError::Device(format!("cannot find this program to start a worker: {e}")))?;
@@ -93,7 +93,7 @@ impl Worker {
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends a request and returns the answer. Where the worker is lost, the request has failed.
+    /// Sends a request and returns the answer. If the worker is lost, the request has failed.
     fn ask(&self, request: &Request) -> Result<Answer, Failure> {
         let mut link = self.link();
         let reason = match link.ask(request) {
@@ -123,7 +123,7 @@ impl Link {
         let (send, answers) = mpsc::channel();
         std::thread::spawn(move || {
             let lines = BufReader::new(stdout).lines().map_while(Result::ok);
-            // A kernel may print too; its lines are no answers and are skipped.
+            // A kernel may print too; its lines are not answers and are skipped.
             for answer in lines.filter_map(|line| serde_json::from_str(&line).ok()) {
                 if send.send(answer).is_err() {
                     break;
@@ -134,7 +134,8 @@ impl Link {
         process.answer(self.limits.start)
     }
 
-    /// One request and its answer. Without a process, starts one and loads the input in hand first.
+    /// Sends one request and returns its answer. Without a process, starts one and loads the current input
+    /// first.
     fn ask(&mut self, request: &Request) -> Result<Answer, String> {
         if self.process.is_none() {
             match self.start()? {
@@ -157,7 +158,7 @@ impl Link {
     fn exchange(&mut self, request: &Request) -> Result<Answer, String> {
         let Some(process) = &mut self.process else { return Err("no worker process".to_owned()) };
         let line = serde_json::to_string(request).map_err(|e| e.to_string())?;
-        // A broken pipe means that the process has ended; `answer` returns how.
+        // A broken pipe means that the process has ended; `answer` returns the reason.
         let _ = writeln!(process.stdin, "{line}").and_then(|()| process.stdin.flush());
         process.answer(self.limits.answer)
     }
@@ -228,7 +229,7 @@ impl Runner for Worker {
     fn unload(&mut self) {
         let mut link = self.link();
         link.input = None;
-        // No process is started only to drop its input.
+        // A process is not started only to drop its input.
         if link.process.is_some() && link.exchange(&Request::Unload).is_err() {
             link.process = None;
         }

@@ -1,5 +1,5 @@
-//! What the tests of the command line share.
-#![allow(dead_code)] // Each test file uses its part.
+//! Shared by the tests of the command line.
+#![allow(dead_code)] // Each test file uses a part.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ impl Folder {
     }
 }
 
-/// `ah-collect` on the fake device, into the folder's log unless a later `-o` says otherwise.
+/// Returns `ah-collect` on the fake device, with the folder's log unless a later `-o` overrides it.
 pub fn fake(folder: &Folder) -> Command {
     let mut command = Command::cargo_bin("ah-collect").unwrap();
     command.current_dir(&folder.0).env("AH_FAKE_PACE_US", "1");
@@ -34,7 +34,7 @@ pub fn fake(folder: &Folder) -> Command {
     command
 }
 
-/// Runs it, expects success, and returns what it said.
+/// Runs it, expects success, and returns its messages.
 pub fn succeed(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -42,8 +42,8 @@ pub fn succeed(command: &mut Command) -> String {
     stderr
 }
 
-/// Runs it, expects an error of one line on standard error and nothing on standard output, and
-/// returns the exit code and the line.
+/// Runs it, expects an error of one line on standard error and nothing on standard output. Returns the exit
+/// code and the line.
 pub fn error(command: &mut Command) -> (i32, String) {
     let output = command.output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();

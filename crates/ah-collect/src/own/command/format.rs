@@ -8,18 +8,18 @@ use serde::Deserialize;
 
 use super::template::{CommandTemplate, CommandText, Piece, fill, pieces};
 
-/// The file, of which the rest is the optimization.
+/// The file; everything except the commands is the optimization.
 #[derive(Debug, Deserialize)]
 pub(super) struct CommandsFile {
     #[serde(default)]
     pub commands: Option<CommandsTable>,
 }
 
-/// The table as it is written.
+/// The table as written.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CommandsTable {
-    /// Once for each input, before all else.
+    /// Once for each input, before everything else.
     setup: Option<CommandText>,
     /// Before each run, outside the time.
     prepare: Option<CommandText>,
@@ -29,7 +29,7 @@ pub(super) struct CommandsTable {
     cleanup: Option<CommandText>,
     /// The timed commands by the names of their choices; both may hold `{parameters}`.
     choices: BTreeMap<String, CommandText>,
-    /// The values of each parameter. A choice that uses some stands for all their combinations.
+    /// The values of each parameter. A choice that uses parameters stands for all their combinations.
     #[serde(default)]
     parameters: BTreeMap<String, Vec<ScalarText>>,
     /// How the features are drawn. Without it, `--inputs` gives them.
@@ -43,7 +43,7 @@ pub(super) struct CommandsTable {
     shell: bool,
 }
 
-/// Where the time of a run comes from.
+/// The source of a run's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Clock {
@@ -92,9 +92,9 @@ impl ScalarText {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Draw {
-    /// One of these, each as likely as any other.
+    /// One of these, with equal probability.
     OneOf(Vec<ScalarText>),
-    /// A whole number, each octave as likely as any other.
+    /// A whole number; each octave has the same probability.
     Range { from: u64, to: u64 },
 }
 

@@ -1,4 +1,4 @@
-//! A started command: its time, its output and its end, whatever it does.
+//! A started command: its time, its output and its end, even if it misbehaves.
 
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt as _;
@@ -17,14 +17,14 @@ const TAIL: usize = 4096;
 /// The process group of the running command, 0 for none.
 static RUNNING: AtomicI32 = AtomicI32::new(0);
 
-/// Ends the running command: called before this process exits at once.
+/// Ends the running command; called before this process exits at once.
 pub(crate) fn end_running() {
     if let Some(group) = Pid::from_raw(RUNNING.load(Ordering::Relaxed)) {
         let _ = kill_process_group(group, Signal::KILL);
     }
 }
 
-/// Whether the standard output of a command is of use.
+/// Whether the standard output of a command is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Output {
     Dropped,
@@ -44,7 +44,7 @@ pub(super) struct Success {
 /// group after `limit`. `text` is the command for messages.
 ///
 /// # Errors
-/// [`Failure::Skipped`] where the program is not installed, else [`Failure::Failed`] with the end of its
+/// [`Failure::Skipped`] if the program is not installed, else [`Failure::Failed`] with the end of its
 /// standard error.
 pub(super) fn run(
     mut command: Command,
@@ -69,7 +69,7 @@ pub(super) fn run(
 
     let timed_out = wait(group, limit);
     let elapsed = start.elapsed();
-    // Ends what the command left running, which would keep the pipes open.
+    // Ends the processes that the command left running, which would keep the pipes open.
     let _ = kill_process_group(group, Signal::KILL);
     RUNNING.store(0, Ordering::Relaxed);
     let status = child.wait().map_err(|e| Failure::failed(format!("`{shown}`: {e}")))?;
@@ -84,8 +84,8 @@ pub(super) fn run(
     Ok(Success { elapsed, output: stdout })
 }
 
-/// Waits until the command has ended, but does not collect it, so that its id stays its own. Returns true
-/// where it had to be killed.
+/// Waits until the command has ended, but does not collect it, so that its id remains reserved. Returns
+/// true if it had to be killed.
 fn wait(group: Pid, limit: Duration) -> bool {
     let (ended, at_the_end) = mpsc::channel::<()>();
     let watchdog = std::thread::spawn(move || {

@@ -27,7 +27,7 @@ const TIMING: TimingPolicy = TimingPolicy {
     repetitions: 3,
 };
 
-/// The runner of the commands in an optimization's TOML file; `None` where it has none. A command is
+/// Returns the runner of the commands in an optimization's TOML file; `None` if it has none. A command is
 /// killed after `limit`.
 ///
 /// # Errors
@@ -57,7 +57,7 @@ struct CommandRunner {
     commands: Commands,
     limit: Duration,
     input: Option<LoadedInput>,
-    /// How the cleanup of the input before ended.
+    /// The result of the previous input's cleanup.
     cleanup: Result<(), Failure>,
 }
 
@@ -80,7 +80,7 @@ impl LoadedInput {
 }
 
 impl CommandRunner {
-    /// Runs one of the commands on the input in hand; succeeds where there is none.
+    /// Runs one of the commands on the loaded input; succeeds if there is no such command.
     fn run_command(
         &self,
         template: Option<&CommandTemplate>,

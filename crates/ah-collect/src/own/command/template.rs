@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-/// A command as the TOML file gives it.
+/// A command as written in the TOML file.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub(super) enum CommandText {
@@ -19,7 +19,7 @@ pub(super) enum CommandText {
 pub(super) enum CommandTemplate {
     /// The program and its arguments. A value is always part of one argument.
     Arguments(Vec<Vec<Piece>>),
-    /// A script for `sh`. Values are handed over in the environment, so no value is read as script.
+    /// A script for `sh`. Values are passed in the environment, so no value is read as script.
     Shell(Vec<Piece>),
 }
 
@@ -27,7 +27,7 @@ pub(super) enum CommandTemplate {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Piece {
     Text(String),
-    /// To be filled in.
+    /// A name to fill in.
     Name(String),
 }
 
@@ -99,7 +99,7 @@ impl CommandTemplate {
                     match piece {
                         Piece::Text(part) => text.push_str(part),
                         Piece::Name(name) => {
-                            // In double quotes, wherever it is, the value is not read as script.
+                            // In double quotes, the shell does not read the value as script.
                             let variable = format!("AH_VALUE_{i}");
                             text.push_str(&format!("\"${variable}\""));
                             command.env(variable, value(name).ok_or_else(|| no_value(name))?);

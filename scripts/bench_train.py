@@ -95,7 +95,7 @@ def main():
             wall, _, peak, printed = least([train(folder, [file], flags, model) for _ in range(repeats)])
             metrics = printed["metrics"]
             safe = metrics["held_out"]
-            # Learned without the promise's penalty, as one who always decides would.
+            # Learned without the promise's penalty, as for a heuristic that always decides.
             always = train(folder, [file, "--max-risk", "none"], flags, work_model)[3]["metrics"]["held_out"]
             leaves = sum("ranking" in node for tree in json.loads(model.read_text())["trees"] for node in tree["nodes"])
             ranking = [file, "--ranking", "10", "--max-risk", "none"]

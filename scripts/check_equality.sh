@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Learns heuristics from every published log (../shared/data, where it is there) and every log under
+# Learns heuristics from every published log (../shared/data, if it exists) and every log under
 # data/, builds them as Rust, PyTorch and C, and compares all with the models, bit by bit:
 #   scripts/check_equality.sh [TIMES]
-# TIMES (default 1) is how many times as many random models as `make test` are compared, too.
+# It also compares TIMES (default 1) as many random models as `make test` does.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,7 +10,7 @@ folder=target/equality
 rm -rf "$folder" && mkdir -p "$folder"
 cargo build --release --quiet --bin ah-train
 shopt -s nullglob
-# Beside the checkout, or beside that of which this is a worktree.
+# Beside the checkout, or beside the repository of this worktree.
 logs=(../shared/data/*.txt.gz ../../shared/data/*.txt.gz data/*/*.txt.gz)
 for log in "${logs[@]}"; do
   name=$(echo "$log" | sed "s/.*shared.data.//" | tr '/.' '__')

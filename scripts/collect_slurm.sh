@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # One optimization on many machines of a Slurm cluster: each task measures its shard of one seeded
-# sequence on all GPUs of its node. Submit it as an array; run it again to go on where it stood.
+# sequence on all GPUs of its node. Submit it as an array; run it again to continue where it stopped.
 #
 #   sbatch --array=1-4 --gpus-per-node=4 scripts/collect_slurm.sh mm 6000 out/mm
 #

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # One fit of ah-train's learner and of scikit-learn's tree on the same matrix, one thread each, to
 # unlimited depth and to depth 8: scripts/compare-scikit-learn.sh [ROWS...]
-# Needs python3 with numpy and scikit-learn. `winners`: both see one winner for each row. `times`: ours
-# sees what each choice costs, scikit-learn the winner. Held-out slowdown is the geometric mean of
-# time / best time of what is picked for a quarter more rows. NOISE (0.2): the share of random winners.
+# Needs python3 with numpy and scikit-learn. `winners`: both learn one winner for each row. `times`: ours
+# learns the cost of each choice, scikit-learn the winner. Held-out slowdown is the geometric mean of
+# time / best time of the picked choices, on a quarter more rows. NOISE (0.2): the share of random winners.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo build --release --quiet -p ah-train --example fit_scaling

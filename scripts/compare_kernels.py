@@ -28,7 +28,7 @@ SIZES = {
     "softmax": [(1024, 256), (8192, 1024), (8192, 4096), (8192, 16384), (4096, 65536), (128, 262144)],
     "mm": [(4096, 4096, 4096), (512, 4096, 4096), (16, 4096, 4096)],
 }
-# Shares of the copy bandwidth that are wanted.
+# Target shares of the copy bandwidth.
 MIXED_MM_SHARE, MIXED_MM_FROM, SOFTMAX_SHARE = 0.60, 64_000_000, 0.80
 SOFTMAX_LARGE = {(8192, 4096), (8192, 16384), (4096, 65536)}
 MM_SHARE_OF_CUBLAS = 0.60

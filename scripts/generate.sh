@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Learns a heuristic from each log under data/ and generates its crate under generated/.
-# `--check` writes nothing there and fails, with the difference, where generated/ does not
-# follow byte for byte from data/.
+# `--check` writes nothing there. It fails with the difference if generated/ does not follow
+# byte for byte from data/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a decision costs by the crate that is generated from a model of mixed_mm or pad_mm, and by the
-# model file, and that neither allocates. Fails where a median misses its target.
+# Times a decision of mixed_mm or pad_mm, by the crate generated from a model and by the model file, and
+# checks that neither allocates. Fails if a median misses its target.
 #   scripts/latency.sh [MODEL...]     (without one: those under generated/)
 # Everything is written under target/latency.
 set -euo pipefail

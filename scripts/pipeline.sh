@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The whole way of the data, on real measurements: collect, train, generate, compile, consult.
+# The whole pipeline on real measurements: collect, train, generate, compile, consult.
 # Everything is written under the folder given first.
 #
 # On a GPU it decides whether to pad a matrix product; the library is cuBLAS on the operands as they are. On a

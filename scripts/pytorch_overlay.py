@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 
-# The learned heuristic of the H200 pads some and leaves others; of the aligned one PyTorch asks nobody.
+# The learned heuristic of the H200 pads some of these; PyTorch does not ask about the aligned one.
 SHAPES = [(4095, 4097, 4095), (1023, 2049, 4097), (2047, 8191, 1025), (770, 770, 770), (1031, 16384, 8192), (4096, 4096, 4096)]
 
 

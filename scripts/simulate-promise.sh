@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # How often the promise breaks, over random partitions of logs: scripts/simulate-promise.sh LOG... [runs=100] [target=0.01]
-# One row for each log and mode. What the columns mean: crates/ah-train/examples/promise.rs.
+# One row for each log and mode. crates/ah-train/examples/promise.rs explains the columns.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ $# -eq 0 ]; then sed -n '2,3s/^# //p' "$0" >&2; exit 2; fi

@@ -1,1 +1,1 @@
-//! x
+//! Imports tables of many programs, and refuses bad ones.

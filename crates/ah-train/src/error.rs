@@ -1,4 +1,4 @@
-//! What can go wrong: each error is one sentence with what was expected, what was found and where.
+//! Errors of training: each is one sentence with what was expected, what was found and where.
 
 use std::path::PathBuf;
 

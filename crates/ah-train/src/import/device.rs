@@ -1,4 +1,4 @@
-//! What the log says of the device. A table does not say where it was measured.
+//! The device in the log's metadata: a table does not say where it was measured.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -29,7 +29,7 @@ pub fn keys(params: &ImportParams) -> Result<DeviceKeys, ImportError> {
         });
     };
     let Metadata { device_capa, shared_memory, collection, .. } = metadata(path)?;
-    // Of how that log was measured, only the device holds for the tables.
+    // Of that log's metadata, only the device is true of the tables.
     let collection = collection.map(|there| Collection {
         format: 1,
         device: there.device,

@@ -5,10 +5,10 @@
 //!    `benchmarks` knows.
 //! 3. `roles` finds the columns that the flags name.
 //! 4. `row` makes each row an input, a choice and times; `times` defines what a time may be.
-//! 5. `reading` reads all tables once. `kinds` does so first: it finds every error, and whether each feature
-//!    is numerical.
-//! 6. `write` does so again and writes the log; `repetitions` looks for rows that contradict each other,
-//!    `device` finds what the log says of the device.
+//! 5. `reading` reads all tables once. `kinds` uses it first: it finds every error, and which features are
+//!    numerical.
+//! 6. `write` uses it again and writes the log. `repetitions` finds rows that contradict each other,
+//!    `device` the device in the log's metadata.
 //!
 //! Reading twice bounds the memory: no row is kept.
 

@@ -1,12 +1,12 @@
-//! Rows with the same features and the same choice are repetitions. Where their times lie far apart, they
-//! more likely belong to different inputs, and the feature that tells these apart was not given.
+//! Rows with the same features and the same choice are repetitions. If their times differ greatly, they
+//! more likely belong to different inputs, and a feature that distinguishes these was not given.
 
 use std::hash::Hasher;
 
 use rustc_hash::{FxHashMap, FxHasher};
 
-/// Times of one choice on one input that differ by more than this are no repetitions. Repeated runs of a kernel
-/// stay far below: on an H200, 99 % of the pairs of `mm` within 1.1 times.
+/// Times of one choice on one input that differ by more than this factor are not repetitions. Repeated runs
+/// of a kernel stay far below: on an H200, 99 % of the pairs of `mm` are within 1.1.
 const APART: f64 = 2.0;
 
 /// Pairs beyond this many are not followed: 900,000 take about 45 MB.

@@ -1,18 +1,18 @@
-//! What came of an import, for people and as JSON.
+//! The report of an import, for people and as JSON.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use serde::Serialize;
 
-/// What came of an import.
+/// The report of an import.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ImportReport {
     /// The log.
     pub log: PathBuf,
     /// The rows of the tables.
     pub rows: u64,
-    /// The inputs. At most this many are told apart: 1,000,000.
+    /// The inputs; beyond 1,000,000, new ones are no longer counted.
     pub inputs: u64,
     /// The choices.
     pub choices: usize,

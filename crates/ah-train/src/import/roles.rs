@@ -1,4 +1,4 @@
-//! The roles that the flags give to a table's columns.
+//! The roles of a table's columns, by the flags.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub struct Column {
     pub categorical: bool,
 }
 
-/// Where a feature's values come from.
+/// The source of a feature's values.
 #[derive(Clone, Debug)]
 pub enum FeatureRole {
     Column(Column),
@@ -34,7 +34,7 @@ impl FeatureRole {
     }
 }
 
-/// Which column is what.
+/// The role of each column.
 #[derive(Clone, Debug)]
 pub struct Roles {
     pub features: Vec<FeatureRole>,

@@ -11,7 +11,7 @@ use super::times::Timing;
 /// A feature's value.
 #[derive(Clone, Debug)]
 pub struct FeatureText {
-    /// As it stands in a log.
+    /// The text in the log.
     pub text: String,
     pub kind: FeatureKind,
 }
@@ -55,7 +55,7 @@ impl RowReader {
     /// Reads the table's current row into `features` and `choices`.
     ///
     /// # Errors
-    /// What is wrong with the row.
+    /// The fault of the row.
     pub fn read(&mut self, table: &dyn Table) -> Result<(), Fault> {
         for (role, feature) in self.roles.features.iter().zip(&mut self.features) {
             feature.read(role, table)?;

@@ -1,10 +1,10 @@
-//! What a cell of times means.
+//! Reads a cell of times.
 
 use super::error::Fault;
 use super::params::Unit;
 use super::table::Cell;
 
-/// What came of timing a choice once.
+/// The outcome of timing a choice once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Timing {
     /// Milliseconds.
@@ -15,7 +15,7 @@ pub enum Timing {
     NotMeasured,
 }
 
-/// How the times of a table are to be read.
+/// The rules for reading a table's times.
 #[derive(Clone, Debug, Default)]
 pub struct TimeRules {
     pub unit: Unit,
@@ -30,7 +30,7 @@ impl TimeRules {
     /// Adds the timings in a cell of `column` to `timings`.
     ///
     /// # Errors
-    /// What should stand there.
+    /// The expected contents of the cell.
     pub fn read(&self, column: &str, cell: &Cell<'_>, timings: &mut Vec<Timing>) -> Result<(), Fault> {
         if let Cell::List(list) = cell {
             return list.iter().try_for_each(|cell| self.read(column, cell, timings));
@@ -63,10 +63,10 @@ impl TimeRules {
 
     fn of(&self, x: f64) -> Option<Timing> {
         let ms = match (self.higher_is_better, self.unit) {
-            // Of an infinite rate nothing is left, and the check below refuses it.
+            // An infinite rate becomes 0, which the check below refuses.
             (true, _) => 1000.0 / x,
             (false, _) if x == f64::INFINITY => return Some(Timing::Failed),
-            // Divisions: 1000 is exact as f64, and 0.001 is not.
+            // Divides, because 1000 is exact in f64 and 0.001 is not.
             (false, Unit::Ns) => x / 1e6,
             (false, Unit::Us) => x / 1e3,
             (false, Unit::Ms) => x,

@@ -16,19 +16,19 @@ use super::report::{ImportReport, MOST_INPUTS};
 use super::row::RowReader;
 use super::times::Timing;
 
-/// The log's rows are written in blocks of about so many bytes.
+/// The log's rows are written in blocks of about this many bytes.
 const BLOCK: usize = 4 << 20;
 
-/// More choices than this are measurements by mistake, and would fill the memory.
+/// More choices than this are a column of measurements by mistake, and would fill the memory.
 const MOST_CHOICES: usize = 1_000_000;
 
 /// Writes the log of all tables, with these features.
 ///
 /// # Errors
-/// [`ImportError`]; a new log is then not there, and one that was added to holds a part of the new rows.
+/// [`ImportError`]. A new log then does not exist; an existing one may have a part of the new rows.
 pub fn log(params: &ImportParams, schema: &Schema) -> Result<ImportReport, ImportError> {
     let metadata = metadata(params, schema)?;
-    // A new log gets its name when it is whole.
+    // A new log is renamed into place when it is complete.
     let append = params.output.exists();
     let path = if append { params.output.clone() } else { beside(&params.output) };
     if !append && path.exists() {
@@ -40,7 +40,7 @@ pub fn log(params: &ImportParams, schema: &Schema) -> Result<ImportReport, Impor
         return report;
     }
     if report.is_err() {
-        // Best effort: the import's error is the one to report.
+        // Best effort: the error to report is the import's.
         let _ = std::fs::remove_file(&path);
         return report;
     }
@@ -69,7 +69,7 @@ fn beside(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// An import under way.
+/// An import in progress.
 struct Import {
     writer: LogWriter,
     /// For each column of the log, the feature's position in the tables' roles.
@@ -90,7 +90,7 @@ impl Import {
             categorical: names(FeatureKind::Categorical),
             ..ImportReport::default()
         };
-        // The log has the same features; one that was there before may have another order.
+        // The log has the same features; an existing log may have them in another order.
         let order = writer.schema().features().iter().filter_map(|f| schema.slot(&f.name)).collect();
         Self {
             writer,

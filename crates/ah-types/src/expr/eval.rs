@@ -1,4 +1,4 @@
-//! Evaluation. It defines what an expression means; generated code must agree with it to the last bit.
+//! Evaluates expressions. This defines their meaning; generated code must agree with it to the last bit.
 //!
 //! Each type has its own evaluator, and numbers are plain f64 with NaN for *undefined*. One evaluator that
 //! returned any scalar made a decision from a model file take three times as long.

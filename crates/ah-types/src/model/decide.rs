@@ -1,4 +1,4 @@
-//! Decides. This file is the reference; `ah-runtime` and generated code decide the same.
+//! Decides by a model. This file is the reference; `ah-runtime` and generated code decide the same.
 
 use std::cmp::Ordering;
 

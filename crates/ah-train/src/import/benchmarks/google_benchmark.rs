@@ -11,7 +11,7 @@ const TIME: &str = "real_time";
 pub fn read(document: &Json) -> Result<Results, Misfit> {
     let mut rows = Vec::new();
     for run in list(document, "benchmarks")? {
-        // Means, medians and deviations of the repetitions, which stand there one by one.
+        // Skips the means, medians and deviations of repetitions that are also listed one by one.
         if run.get("run_type").is_some_and(|kind| kind == "aggregate") {
             continue;
         }

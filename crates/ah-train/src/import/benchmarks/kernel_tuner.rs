@@ -1,8 +1,8 @@
 //! The cache of Kernel Tuner: one kernel on one device with one problem size. Its schema is
 //! `kernel_tuner/schema/cache` in Kernel Tuner's repository.
 //!
-//! Each entry holds a configuration, `time` (the mean, ms) and `times` (all runs, ms), or in place of the
-//! time why there is none.
+//! Each entry has a configuration, `time` (the mean, ms) and `times` (all runs, ms). In place of the time,
+//! it may have the reason why there is none.
 
 use serde_json::{Map, Value as Json};
 
@@ -31,7 +31,7 @@ pub fn read(document: &Json) -> Result<Results, Misfit> {
             row.extend(document.get(key).map(|value| (key.to_owned(), value.clone())));
         }
         row.extend(entry.clone());
-        // A failed configuration has no `times`, and the reason as its `time`.
+        // A failed configuration has no `times`, and its `time` is the reason.
         let time = entry.get(TIMES).filter(|times| times.is_array()).or_else(|| entry.get("time"));
         row.insert(TIMES.to_owned(), time.cloned().unwrap_or_default());
         rows.push((Some(name.clone()), row));
@@ -58,7 +58,7 @@ fn problem(size: Option<&Json>) -> Vec<(String, Json)> {
     }
 }
 
-/// The name of an entry lists the values of its configuration; both must say the same.
+/// Checks that the name of an entry and its keys list the same configuration.
 fn agree(name: &str, keys: &[String], entry: &Map<String, Json>) -> Result<(), Misfit> {
     let shown = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let values: Vec<String> = keys.iter().filter_map(|key| entry.get(key)).map(shown).collect();

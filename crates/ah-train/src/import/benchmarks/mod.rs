@@ -1,5 +1,5 @@
-//! The results that tuners and benchmark tools write as JSON, as rows of a table. What such a format says of
-//! its columns becomes their [`Defaults`], so that few flags are needed.
+//! Reads the JSON of tuners and benchmark tools as rows of a table. The [`Defaults`] of a format describe
+//! its columns, so that few flags are needed.
 //!
 //! Adding a tool is one file and one line of [`KNOWN`].
 
@@ -18,7 +18,7 @@ use results::Misfit;
 /// A tool's format.
 struct Tool {
     name: &'static str,
-    /// A place that only this tool's documents have.
+    /// A key that only this tool's documents have.
     mark: &'static str,
     read: fn(&Json) -> Result<Results, Misfit>,
 }
@@ -33,7 +33,7 @@ const KNOWN: [Tool; 4] = [
 /// Reads the document of a known tool.
 ///
 /// # Errors
-/// (Expected, found) where it is of none, or not as that tool writes it.
+/// (Expected, found) if no known tool wrote it, or it is malformed.
 pub fn recognize(document: &Json) -> Result<Results, Misfit> {
     if let Some(tool) = KNOWN.iter().find(|tool| document.pointer(tool.mark).is_some()) {
         return (tool.read)(document)
@@ -47,7 +47,8 @@ pub fn recognize(document: &Json) -> Result<Results, Misfit> {
     ))
 }
 
-/// The document of a tool that still writes it, or was interrupted: Kernel Tuner ends its cache only at the end.
+/// Completes the document of a tool that was interrupted or is still writing: Kernel Tuner closes its cache
+/// only at the end.
 pub fn mended(document: &str) -> Option<Json> {
     let open = document.trim_end().trim_end_matches(',');
     serde_json::from_str(&format!("{open}}}}}")).ok()

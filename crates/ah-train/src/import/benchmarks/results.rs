@@ -1,26 +1,26 @@
-//! The rows of a document, what its format says of their columns, and the parts that formats share.
+//! The rows of a document, the defaults of its format, and functions that the formats share.
 
 use serde_json::{Map, Value as Json};
 
 use crate::import::error::quoted;
 use crate::import::params::Unit;
 
-/// What a format says of its columns. A flag overrides each.
+/// The roles that a format gives to its columns. A flag overrides each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Defaults {
-    /// The features; a column that a flag names for the choice is none.
+    /// The features, without a column that a flag names for the choice.
     pub features: Vec<String>,
-    /// The columns of the choice, but for those that a flag names as features.
+    /// The columns of the choice, without those that a flag names as features.
     pub choice: Vec<String>,
     /// The column of the times.
     pub time: Vec<String>,
     /// The unit of the times.
     pub unit: Unit,
-    /// Texts in place of a time by which the format says that the choice failed.
+    /// Texts in place of a time that mean that the choice failed.
     pub failed: &'static [&'static str],
 }
 
-/// A row, with its name where it has one.
+/// A row, with its name if it has one.
 pub type NamedRow = (Option<String>, Map<String, Json>);
 
 /// The rows of a document.
@@ -43,7 +43,7 @@ pub fn list<'a>(object: &'a Json, key: &str) -> Result<&'a Vec<Json>, Misfit> {
     value.as_array().ok_or_else(|| (format!("a list under {key:?}"), quoted(&value.to_string())))
 }
 
-/// A number where the text reads as one: some tools write all values as text.
+/// Returns a number if the text is one: some tools write all values as text.
 pub fn typed(text: &str) -> Json {
     let number = text.parse::<i64>().map(Json::from).or_else(|_| text.parse::<f64>().map(Json::from));
     number.ok().filter(|n| !n.is_null()).unwrap_or_else(|| text.into())

@@ -32,7 +32,7 @@ pub fn read(document: &Json) -> Result<Results, Misfit> {
     Ok(Results { rows, defaults })
 }
 
-/// All runs, else the first objective; the reason where the configuration is not valid.
+/// Returns all runs, else the first objective; the reason if the configuration is not valid.
 fn time(result: &Json) -> Json {
     if let Some(reason) = result.get("invalidity").filter(|reason| *reason != "correct" && !reason.is_null())
     {

@@ -24,7 +24,7 @@ pub enum Cell<'a> {
     Truth(bool),
     /// Several values, for example the times of repeated runs.
     List(Vec<Cell<'a>>),
-    /// What is no value, as it is shown.
+    /// Text to show for anything that is not a value.
     Other(String),
 }
 

@@ -1,4 +1,4 @@
-//! CSV and its kin: the header's commas, tabs or semicolons are what separates.
+//! CSV and similar formats: the header shows whether commas, tabs or semicolons separate the cells.
 
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
@@ -74,7 +74,7 @@ impl Table for Delimited {
 /// The most frequent of the usual delimiters in the header.
 fn delimiter(header: &[u8]) -> u8 {
     let count = |d: &u8| header.iter().filter(|b| *b == d).count();
-    // The last of equally frequent ones is taken: a comma where there is none.
+    // The last of equally frequent ones wins: a comma if there is none.
     [b';', b'\t', b','].into_iter().max_by_key(count).unwrap_or(b',')
 }
 

@@ -11,10 +11,10 @@ pub trait Table {
     /// The names of the columns.
     fn columns(&self) -> &[String];
 
-    /// Goes to the next row; false at the end.
+    /// Goes to the next row; returns false at the end.
     ///
     /// # Errors
-    /// [`ImportError::Row`] for a row that can be skipped, any other error where reading ends.
+    /// [`ImportError::Row`] for a row that can be skipped, any other error if reading ends.
     fn advance(&mut self) -> Result<bool, ImportError>;
 
     /// A cell of the current row.
@@ -26,13 +26,13 @@ pub trait Table {
     /// How rows are counted or named.
     fn counted(&self) -> Counted;
 
-    /// What is known of the columns without flags.
+    /// Returns the roles that the format gives to its columns.
     fn defaults(&self) -> Defaults {
         Defaults::default()
     }
 }
 
-/// Where the current row of a table stands.
+/// Returns the place of a table's current row.
 pub fn place(table: &dyn Table, path: &Path) -> Place {
     Place { path: path.to_owned(), number: table.number(), counted: table.counted() }
 }

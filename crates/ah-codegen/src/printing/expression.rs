@@ -43,7 +43,7 @@ pub trait Dialect {
     }
 
     /// Returns the operation on a logged whole number and a literal in integers, if the language has it.
-    fn whole(&self, _operation: &WholeOperation, _called: &mut Called) -> Option<Code> {
+    fn whole(&self, _operation: &WholeOperation, _called: &mut Calls) -> Option<Code> {
         None
     }
 
@@ -58,27 +58,27 @@ pub trait Dialect {
     }
 
     /// Returns `left == right` for two categories; at least one is a literal.
-    fn equal(&self, left: Code, right: Code, equal: bool, called: &mut Called) -> Code {
+    fn equal(&self, left: Code, right: Code, equal: bool, called: &mut Calls) -> Code {
         let is = self.maybe(called.helper(self, "is", [left, right]));
         if equal { is } else { self.not(is, called) }
     }
 
     /// `not a`
-    fn not(&self, a: Code, called: &mut Called) -> Code {
+    fn not(&self, a: Code, called: &mut Calls) -> Code {
         called.helper(self, "not", [a])
     }
 
     /// `a and b`
-    fn and(&self, a: Code, b: Code, called: &mut Called) -> Code;
+    fn and(&self, a: Code, b: Code, called: &mut Calls) -> Code;
 
     /// `a or b`
-    fn or(&self, a: Code, b: Code, called: &mut Called) -> Code;
+    fn or(&self, a: Code, b: Code, called: &mut Calls) -> Code;
 
     /// `if c then a else b`
-    fn choose(&self, c: Code, a: Code, b: Code, ty: Type, called: &mut Called) -> Code;
+    fn choose(&self, c: Code, a: Code, b: Code, ty: Type, called: &mut Calls) -> Code;
 
     /// Returns the category `True` or `False` of a truth value.
-    fn category_of(&self, truth: Code, called: &mut Called) -> Code {
+    fn category_of(&self, truth: Code, called: &mut Calls) -> Code {
         called.helper(self, "category", [truth])
     }
 }
@@ -100,14 +100,14 @@ const CALLS: [(&str, &[&str]); 11] = [
 
 /// The helpers and variables of printed expressions.
 #[derive(Default)]
-pub struct Called {
+pub struct Calls {
     /// The helpers.
     pub helpers: BTreeSet<&'static str>,
     /// The number of variables for truth values in the current expression.
     variables: usize,
 }
 
-impl Called {
+impl Calls {
     /// A call of a helper.
     pub fn helper(
         &mut self,
@@ -152,7 +152,7 @@ pub struct Printer<'a, D: ?Sized> {
     /// The language.
     pub dialect: &'a D,
     /// The helpers and variables used so far.
-    pub called: Called,
+    pub called: Calls,
 }
 
 impl<D: Dialect + ?Sized> Printer<'_, D> {

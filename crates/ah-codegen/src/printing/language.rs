@@ -5,7 +5,7 @@ use ah_types::{ChoiceId, FieldValue};
 
 use crate::lower::{Argument, LoweredModel};
 use crate::printing::code::Code;
-use crate::printing::expression::{Called, Dialect};
+use crate::printing::expression::{Calls, Dialect};
 use crate::printing::names::{Case, Namer};
 use crate::printing::text::shown;
 
@@ -149,7 +149,7 @@ pub trait Language: Dialect {
     fn unseen(&self, slot: usize) -> String;
 
     /// Returns the result of a function that computes this.
-    fn returned(&self, code: Code, _ty: Type, _called: &mut Called) -> String {
+    fn returned(&self, code: Code, _ty: Type, _called: &mut Calls) -> String {
         code.alone()
     }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::error::CodegenError;
 use crate::lower::{Argument, LoweredModel, WholeOperation};
 use crate::printing::code::{Binds, Code};
-use crate::printing::expression::{Called, Dialect};
+use crate::printing::expression::{Calls, Dialect};
 use crate::printing::language::{Language, Names, Naming, ValueKind};
 use crate::printing::names::{Case, single};
 use crate::printing::text::number;
@@ -121,7 +121,7 @@ impl Dialect for CLanguage<'_> {
         }
     }
 
-    fn whole(&self, operation: &WholeOperation, called: &mut Called) -> Option<Code> {
+    fn whole(&self, operation: &WholeOperation, called: &mut Calls) -> Option<Code> {
         let power = operation.power.map(|power| Code::atom(power.to_string()));
         let field = Code::atom(self.field(operation.slot));
         Some(called.helper(self, operation.name, [field].into_iter().chain(power)))
@@ -138,19 +138,19 @@ impl Dialect for CLanguage<'_> {
         Some(Code::binary(Binds::Comparison, left, comparison.symbol(), right))
     }
 
-    fn and(&self, a: Code, b: Code, called: &mut Called) -> Code {
+    fn and(&self, a: Code, b: Code, called: &mut Calls) -> Code {
         let t = called.variable();
         let (a, b) = (a.above(Binds::Comparison), b.above(Binds::Choice));
         Code::new(Binds::Choice, format!("({t} = {a}) == 1 ? {b} : {t}"))
     }
 
-    fn or(&self, a: Code, b: Code, called: &mut Called) -> Code {
+    fn or(&self, a: Code, b: Code, called: &mut Calls) -> Code {
         let t = called.variable();
         let (a, b) = (a.above(Binds::Comparison), b.above(Binds::Choice));
         Code::new(Binds::Choice, format!("({t} = {a}) == 0 ? {b} : {t}"))
     }
 
-    fn choose(&self, c: Code, a: Code, b: Code, ty: Type, called: &mut Called) -> Code {
+    fn choose(&self, c: Code, a: Code, b: Code, ty: Type, called: &mut Calls) -> Code {
         let t = called.variable();
         let undefined = match ty {
             Type::Number => called.helper(self, "undefined", []),

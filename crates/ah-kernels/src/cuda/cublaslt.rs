@@ -69,8 +69,8 @@ pub(crate) struct CublasLt {
 unsafe impl Send for CublasLt {}
 
 /// A product and the algorithm that computes it.
-pub(crate) struct Plan {
-    product: Described,
+pub(crate) struct PlannedProduct {
+    product: ProductDescription,
     algorithm: sys::cublasLtMatmulAlgo_t,
 }
 
@@ -83,8 +83,12 @@ impl CublasLt {
     }
 
     /// Plans `product` with `algorithm`; `None` if the algorithm does not support the product.
-    pub(crate) fn plan(&self, product: &Product, algorithm: &Algorithm) -> Result<Option<Plan>, CudaError> {
-        let described = Described::new(product)?;
+    pub(crate) fn plan(
+        &self,
+        product: &Product,
+        algorithm: &Algorithm,
+    ) -> Result<Option<PlannedProduct>, CudaError> {
+        let described = ProductDescription::new(product)?;
         let kind = lt_type(product.element);
         let mut algo = sys::cublasLtMatmulAlgo_t { data: [0; 8] };
         let mut found = no_result();
@@ -118,11 +122,11 @@ impl CublasLt {
             })
         };
         let fits = supported.is_ok() && found.workspaceSize <= WORKSPACE;
-        Ok(fits.then_some(Plan { product: described, algorithm: algo }))
+        Ok(fits.then_some(PlannedProduct { product: described, algorithm: algo }))
     }
 
     /// Starts a planned product.
-    pub(crate) fn run(&self, gpu: &Gpu, product: &Product, plan: &Plan) -> Result<(), CudaError> {
+    pub(crate) fn run(&self, gpu: &Gpu, product: &Product, plan: &PlannedProduct) -> Result<(), CudaError> {
         let (one, zero) = (1_f32, 0_f32);
         let d = &plan.product;
         let c = product.c.buffer.address as *mut c_void;
@@ -152,7 +156,7 @@ impl CublasLt {
 
     /// Returns the algorithms that cuBLASLt's own heuristic proposes for a product, best first.
     fn proposals(&self, product: &Product) -> Result<Vec<Algorithm>, CudaError> {
-        let described = Described::new(product)?;
+        let described = ProductDescription::new(product)?;
         let preference = Preference(result::create_matmul_pref().map_err(lt("ask cuBLASLt"))?);
         let mut results = [no_result(); PROPOSALS];
         let mut count = 0;
@@ -304,7 +308,7 @@ impl Drop for Preference {
 }
 
 /// A product in cuBLASLt's terms: cᵀ = bᵀ · aᵀ in columns, so its `a` describes our b.
-struct Described {
+struct ProductDescription {
     operation: sys::cublasLtMatmulDesc_t,
     a: sys::cublasLtMatrixLayout_t,
     b: sys::cublasLtMatrixLayout_t,
@@ -312,9 +316,9 @@ struct Described {
 }
 
 // SAFETY: the descriptions are on the heap and have a single owner.
-unsafe impl Send for Described {}
+unsafe impl Send for ProductDescription {}
 
-impl Described {
+impl ProductDescription {
     fn new(product: &Product) -> Result<Self, CudaError> {
         let doing = "describe a product to cuBLASLt";
         let layout = |m: &Matrix| {
@@ -352,7 +356,7 @@ impl Described {
     }
 }
 
-impl Drop for Described {
+impl Drop for ProductDescription {
     fn drop(&mut self) {
         // SAFETY: each was made by `new` or is null, and is destroyed only here.
         unsafe {

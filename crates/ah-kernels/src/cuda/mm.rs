@@ -6,7 +6,7 @@ use rand::Rng as _;
 
 use super::arena::{Allocation, Buffer};
 use super::cublas::{Cublas, Matrix, Product};
-use super::cublaslt::{Algorithm, CublasLt, Plan};
+use super::cublaslt::{Algorithm, CublasLt, PlannedProduct};
 use super::device::{Gpu, Kernel};
 use super::element::Element;
 use super::error::CudaError;
@@ -48,7 +48,7 @@ pub(super) struct MmRunner {
 /// How a choice computes one input.
 enum Method {
     Cublas,
-    CublasLt(Plan),
+    CublasLt(PlannedProduct),
     Ours(Kernel, Launch),
     /// One of our kernels, with the maps of the operands for Hopper's copy engine.
     OursTma(Kernel, Launch, Buffer),

@@ -20,7 +20,7 @@ pub type TopK<'a> = Result<Vec<&'a str>, Reason>;
 
 pub(super) type PreconditionFn = Box<dyn Fn(&[Scalar<'_>]) -> bool + Send + Sync>;
 
-pub(super) enum Precondition {
+pub(super) enum DomainCheck {
     Expression(BoolExpr),
     Function(PreconditionFn),
 }
@@ -34,7 +34,7 @@ pub struct AutoHeuristic {
     pub(super) choices: Vec<String>,
     pub(super) fallback: usize,
     pub(super) features: Features,
-    pub(super) precondition: Option<Precondition>,
+    pub(super) precondition: Option<DomainCheck>,
     pub(super) always_included: Vec<usize>,
     /// Folders whose models come first.
     pub(super) model_folders: Vec<PathBuf>,
@@ -273,8 +273,8 @@ impl AutoHeuristic {
     fn precondition_holds(&self, values: &[Scalar<'_>]) -> bool {
         match &self.precondition {
             None => true,
-            Some(Precondition::Function(holds)) => holds(values),
-            Some(Precondition::Expression(typed)) => typed.eval(&self.features.row(values)) == Some(true),
+            Some(DomainCheck::Function(holds)) => holds(values),
+            Some(DomainCheck::Expression(typed)) => typed.eval(&self.features.row(values)) == Some(true),
         }
     }
 

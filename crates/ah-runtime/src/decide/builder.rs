@@ -9,7 +9,7 @@ use ah_types::{
     OptimizationError, Schema, TimingPolicy,
 };
 
-use super::auto_heuristic::{AutoHeuristic, Precondition, PreconditionFn};
+use super::auto_heuristic::{AutoHeuristic, DomainCheck, PreconditionFn};
 use super::binding::Bindings;
 use super::recorder::Recorder;
 use crate::environment::Environment;
@@ -279,10 +279,10 @@ impl Builder {
         let features = Features::new(Schema::new(self.features)?, &self.derived)?;
         let precondition = match self.precondition {
             None => None,
-            Some(PreconditionSource::Function(holds)) => Some(Precondition::Function(holds)),
+            Some(PreconditionSource::Function(holds)) => Some(DomainCheck::Function(holds)),
             Some(PreconditionSource::Expression(text)) => {
                 let parsed = expr::parse(&text)?;
-                Some(Precondition::Expression(parsed.resolve_bool(features.all())?))
+                Some(DomainCheck::Expression(parsed.resolve_bool(features.all())?))
             }
         };
         let mut heuristics = self.heuristics;

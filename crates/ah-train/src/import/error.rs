@@ -13,12 +13,12 @@ pub struct Place {
     /// The line of a text file, else the row; both from 1.
     pub number: u64,
     /// How rows are counted or named.
-    pub counted: Counted,
+    pub counted: RowNaming,
 }
 
 /// How the rows of a table are counted or named.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Counted {
+pub enum RowNaming {
     /// By the lines of the file.
     Lines,
     /// By rows.
@@ -31,9 +31,9 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.path.display())?;
         match &self.counted {
-            Counted::Lines => write!(f, ":{}", self.number),
-            Counted::Rows => write!(f, ", row {}", self.number),
-            Counted::Named(name) => write!(f, ", row {} ({name:?})", self.number),
+            RowNaming::Lines => write!(f, ":{}", self.number),
+            RowNaming::Rows => write!(f, ", row {}", self.number),
+            RowNaming::Named(name) => write!(f, ", row {} ({name:?})", self.number),
         }
     }
 }

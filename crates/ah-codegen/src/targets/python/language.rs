@@ -5,7 +5,7 @@ use ah_types::expr::Type;
 
 use crate::lower::{Argument, LoweredModel};
 use crate::printing::code::{Binds, Code};
-use crate::printing::expression::{Called, Dialect};
+use crate::printing::expression::{Calls, Dialect};
 use crate::printing::language::{Language, Names, Naming, ValueKind};
 use crate::printing::names::Case;
 use crate::printing::text::number;
@@ -60,17 +60,17 @@ impl Dialect for PythonLanguage<'_> {
     }
 
     /// Python's own operator returns `None` if the first operand is `None`, like the model.
-    fn and(&self, a: Code, b: Code, _: &mut Called) -> Code {
+    fn and(&self, a: Code, b: Code, _: &mut Calls) -> Code {
         Code::binary(Binds::And, a, "and", b)
     }
 
-    fn or(&self, a: Code, b: Code, called: &mut Called) -> Code {
+    fn or(&self, a: Code, b: Code, called: &mut Calls) -> Code {
         let t = called.variable();
         let (a, b) = (a.alone(), b.above(Binds::Choice));
         Code::new(Binds::Choice, format!("{b} if ({t} := {a}) is False else {t}"))
     }
 
-    fn choose(&self, c: Code, a: Code, b: Code, ty: Type, called: &mut Called) -> Code {
+    fn choose(&self, c: Code, a: Code, b: Code, ty: Type, called: &mut Calls) -> Code {
         let t = called.variable();
         let undefined = if ty == Type::Number { "math.nan" } else { "None" };
         let (c, a, b) = (c.alone(), a.above(Binds::Choice), b.above(Binds::Choice));

@@ -5,7 +5,7 @@ use ah_types::expr::Type;
 
 use crate::lower::{Argument, LoweredModel, WholeOperation};
 use crate::printing::code::{Binds, Code};
-use crate::printing::expression::{Called, Dialect};
+use crate::printing::expression::{Calls, Dialect};
 use crate::printing::language::{Language, Names, Naming, ValueKind};
 use crate::printing::names::{Case, Namer, single};
 use crate::printing::text::{number, rust_string, sentence};
@@ -97,7 +97,7 @@ impl Dialect for RustLanguage<'_> {
         Code::atom(format!("{}?", call.alone()))
     }
 
-    fn whole(&self, operation: &WholeOperation, called: &mut Called) -> Option<Code> {
+    fn whole(&self, operation: &WholeOperation, called: &mut Calls) -> Option<Code> {
         called.helpers.insert(operation.name);
         let power = operation.power.map(|power| Code::atom(power.to_string()));
         Some(Code::call(&format!("row.{}().{}", self.names.features[operation.slot], operation.name), power))
@@ -118,27 +118,27 @@ impl Dialect for RustLanguage<'_> {
         }
     }
 
-    fn equal(&self, left: Code, right: Code, equal: bool, _: &mut Called) -> Code {
+    fn equal(&self, left: Code, right: Code, equal: bool, _: &mut Calls) -> Code {
         self.equality(left, right, equal)
     }
 
-    fn not(&self, a: Code, _: &mut Called) -> Code {
+    fn not(&self, a: Code, _: &mut Calls) -> Code {
         self.negation(a)
     }
 
-    fn and(&self, a: Code, b: Code, _: &mut Called) -> Code {
+    fn and(&self, a: Code, b: Code, _: &mut Calls) -> Code {
         Code::binary(Binds::And, a, "&&", b)
     }
 
-    fn or(&self, a: Code, b: Code, _: &mut Called) -> Code {
+    fn or(&self, a: Code, b: Code, _: &mut Calls) -> Code {
         Code::binary(Binds::Or, a, "||", b)
     }
 
-    fn choose(&self, c: Code, a: Code, b: Code, _: Type, _: &mut Called) -> Code {
+    fn choose(&self, c: Code, a: Code, b: Code, _: Type, _: &mut Calls) -> Code {
         Code::new(Binds::Choice, format!("if {} {{ {} }} else {{ {} }}", c.alone(), a.alone(), b.alone()))
     }
 
-    fn category_of(&self, truth: Code, called: &mut Called) -> Code {
+    fn category_of(&self, truth: Code, called: &mut Calls) -> Code {
         self.choose(truth, self.category("True"), self.category("False"), Type::Category, called)
     }
 }
@@ -213,7 +213,7 @@ impl Language for RustLanguage<'_> {
         format!("matches!({name}, {})", paths.join(" | "))
     }
 
-    fn returned(&self, code: Code, ty: Type, called: &mut Called) -> String {
+    fn returned(&self, code: Code, ty: Type, called: &mut Calls) -> String {
         match (ty, code.before_question_mark()) {
             (Type::Number, _) => called.helper(self, "defined", [code]).alone(),
             (_, Some(option)) => option.to_owned(),

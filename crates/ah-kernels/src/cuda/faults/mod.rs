@@ -28,7 +28,7 @@ const TOO_MANY: u64 = 1 << 40;
 
 /// The moment at which a fault happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum When {
+enum FaultTime {
     Always,
     /// During the check, on even sizes.
     Checked,
@@ -47,17 +47,17 @@ enum Fault {
     Process,
 }
 
-const CHOICES: [(&str, Fault, When); 10] = [
-    ("steady", Fault::Kernel(0), When::Always),
-    ("steady_too", Fault::Kernel(0), When::Always),
-    ("wrong", Fault::Kernel(1), When::Always),
-    ("unwritten", Fault::Kernel(2), When::Always),
-    ("not_compiling", Fault::Kernel(6), When::Always),
-    ("not_launching", Fault::Launch, When::Always),
-    ("illegal_address", Fault::Kernel(3), When::Checked),
-    ("misaligned_address", Fault::Kernel(4), When::Timed),
-    ("hanging", Fault::Kernel(5), When::Timed),
-    ("crashing", Fault::Process, When::Timed),
+const CHOICES: [(&str, Fault, FaultTime); 10] = [
+    ("steady", Fault::Kernel(0), FaultTime::Always),
+    ("steady_too", Fault::Kernel(0), FaultTime::Always),
+    ("wrong", Fault::Kernel(1), FaultTime::Always),
+    ("unwritten", Fault::Kernel(2), FaultTime::Always),
+    ("not_compiling", Fault::Kernel(6), FaultTime::Always),
+    ("not_launching", Fault::Launch, FaultTime::Always),
+    ("illegal_address", Fault::Kernel(3), FaultTime::Checked),
+    ("misaligned_address", Fault::Kernel(4), FaultTime::Timed),
+    ("hanging", Fault::Kernel(5), FaultTime::Timed),
+    ("crashing", Fault::Process, FaultTime::Timed),
 ];
 
 /// Measures `faults` on a GPU.
@@ -82,9 +82,9 @@ impl FaultsRunner {
     }
 
     /// The kernel and grid of a choice at this stage of an input.
-    fn kernel(&self, input: &Input, choice: ChoiceId, stage: When) -> Result<(Kernel, Grid), CudaError> {
+    fn kernel(&self, input: &Input, choice: ChoiceId, stage: FaultTime) -> Result<(Kernel, Grid), CudaError> {
         let (_, fault, when) = CHOICES[choice.index()];
-        let shows = when == When::Always || (when == stage && input.size.is_multiple_of(2));
+        let shows = when == FaultTime::Always || (when == stage && input.size.is_multiple_of(2));
         let mut grid = Grid::of(input.size.div_ceil(THREADS as usize), THREADS);
         let number = match fault {
             _ if !shows => 0,
@@ -136,7 +136,7 @@ impl BenchmarkRunner for FaultsRunner {
 
     fn check(&mut self, input: &mut Input, choice: ChoiceId) -> Result<(), Failure> {
         self.gpu.enter()?;
-        let kernel = self.kernel(input, choice, When::Checked)?;
+        let kernel = self.kernel(input, choice, FaultTime::Checked)?;
         self.gpu.fill(input.y, 0xff)?;
         self.run(input, &kernel)?;
         let x: Vec<f32> = self.gpu.read(input.x, input.size)?;
@@ -162,7 +162,7 @@ impl BenchmarkRunner for FaultsRunner {
         burst: Burst,
     ) -> Result<Vec<f64>, Failure> {
         self.gpu.enter()?;
-        let kernel = self.kernel(input, choice, When::Timed)?;
+        let kernel = self.kernel(input, choice, FaultTime::Timed)?;
         self.gpu.time(burst, || self.run(input, &kernel))
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::cell::Cell;
 use super::files::text;
 use super::rows::Table;
-use crate::import::error::{Counted, Fault, ImportError, Place, io_error};
+use crate::import::error::{Fault, ImportError, Place, RowNaming, io_error};
 
 /// A text file with a line of names.
 pub struct Delimited {
@@ -66,8 +66,8 @@ impl Table for Delimited {
         self.row.position().map_or(1, csv::Position::line)
     }
 
-    fn counted(&self) -> Counted {
-        Counted::Lines
+    fn counted(&self) -> RowNaming {
+        RowNaming::Lines
     }
 }
 
@@ -93,6 +93,6 @@ fn broken(path: &Path, error: csv::Error) -> ImportError {
             return io_error(path, "read")(source);
         }
     };
-    let place = Place { path: path.to_owned(), number, counted: Counted::Lines };
+    let place = Place { path: path.to_owned(), number, counted: RowNaming::Lines };
     ImportError::Row { place, fault: Box::new(fault) }
 }

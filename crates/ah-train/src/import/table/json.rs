@@ -10,7 +10,7 @@ use super::cell::Cell;
 use super::files::text;
 use super::rows::Table;
 use crate::import::benchmarks::{self, Defaults, NamedRow, Results};
-use crate::import::error::{Counted, Fault, ImportError, Place, io_error, quoted};
+use crate::import::error::{Fault, ImportError, Place, RowNaming, io_error, quoted};
 
 /// A JSON object a line. The columns are those of the first thousand rows.
 pub struct JsonLines {
@@ -57,7 +57,7 @@ impl Table for JsonLines {
                 continue;
             }
             self.row = serde_json::from_str(&line).map_err(|e| {
-                let place = Place { path: self.path.clone(), number: self.number, counted: Counted::Lines };
+                let place = Place { path: self.path.clone(), number: self.number, counted: RowNaming::Lines };
                 let fault = Fault::new("", "a JSON object", format!("{} ({e})", quoted(&line)));
                 ImportError::Row { place, fault: Box::new(fault) }
             })?;
@@ -74,8 +74,8 @@ impl Table for JsonLines {
         self.number
     }
 
-    fn counted(&self) -> Counted {
-        Counted::Lines
+    fn counted(&self) -> RowNaming {
+        RowNaming::Lines
     }
 }
 
@@ -134,10 +134,10 @@ impl Table for JsonRows {
         self.current as u64
     }
 
-    fn counted(&self) -> Counted {
+    fn counted(&self) -> RowNaming {
         match self.rows.get(self.current.wrapping_sub(1)) {
-            Some((Some(name), _)) => Counted::Named(name.clone()),
-            _ => Counted::Rows,
+            Some((Some(name), _)) => RowNaming::Named(name.clone()),
+            _ => RowNaming::Rows,
         }
     }
 

@@ -11,7 +11,7 @@ use ::parquet::record::{Field, Row};
 use super::cell::Cell;
 use super::files::file;
 use super::rows::Table;
-use crate::import::error::{Counted, ImportError, quoted};
+use crate::import::error::{ImportError, RowNaming, quoted};
 
 /// A Parquet file.
 pub struct Parquet {
@@ -52,8 +52,8 @@ impl Table for Parquet {
         self.number
     }
 
-    fn counted(&self) -> Counted {
-        Counted::Rows
+    fn counted(&self) -> RowNaming {
+        RowNaming::Rows
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::cell::Cell;
 use crate::import::benchmarks::Defaults;
-use crate::import::error::{Counted, ImportError, Place};
+use crate::import::error::{ImportError, Place, RowNaming};
 
 /// A table, read row by row.
 pub trait Table {
@@ -24,7 +24,7 @@ pub trait Table {
     fn number(&self) -> u64;
 
     /// How rows are counted or named.
-    fn counted(&self) -> Counted;
+    fn counted(&self) -> RowNaming;
 
     /// Returns the roles that the format gives to its columns.
     fn defaults(&self) -> Defaults {

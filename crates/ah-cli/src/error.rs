@@ -11,7 +11,7 @@ use crate::output::{OutputError, stderr};
 
 /// An error that ends a command line.
 pub trait FatalError: Error {
-    /// The [exit code](exit) of a tool that ends with this error.
+    /// Returns the [exit code](exit) of a tool that ends with this error.
     fn exit_code(&self) -> u8;
 }
 
@@ -61,7 +61,7 @@ pub fn finish<E: FatalError>(result: Result<u8, E>) -> ExitCode {
     }
 }
 
-/// The message of an error, followed by those of its causes that it does not repeat itself.
+/// Returns the message of an error, followed by those of its causes that it does not repeat itself.
 fn with_causes(error: &dyn Error) -> String {
     let mut message = error.to_string();
     let mut cause = error.source();

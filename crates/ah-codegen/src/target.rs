@@ -10,7 +10,7 @@ use crate::lower::LoweredModel;
 
 /// A language or form of generated code.
 pub trait Target: Debug + Sync {
-    /// Its name on the command line, which is also the folder of its templates.
+    /// Returns its name on the command line, which is also the folder of its templates.
     fn name(&self) -> &'static str;
 
     /// Returns the values that its templates print.
@@ -55,7 +55,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// The path component.
+    /// Returns the path component.
     pub fn name(&self) -> &str {
         match self {
             Self::Folder(name) | Self::File { name, .. } => name,

@@ -68,7 +68,7 @@ fn compare(place: &Path, files: &Files) -> Result<Vec<(String, Change)>, Codegen
     Ok(changes)
 }
 
-/// The generated files below `place`.
+/// Returns the generated files below `place`.
 ///
 /// # Errors
 /// [`CodegenError::Taken`] if anything else is there.

@@ -23,7 +23,7 @@ fn main() -> std::process::ExitCode {
         .main()
 }
 
-/// A list of 4 to 65536 numbers: shuffled, ascending, or ascending but for some.
+/// Returns a list of 4 to 65536 numbers: shuffled, ascending, or ascending but for some.
 fn draw(rng: &mut Rng) -> Vec<u64> {
     let length = sampling::log_uniform(rng, 4, 65536);
     let mut numbers: Vec<u64> = (0..length).map(|_| rng.random()).collect();
@@ -40,7 +40,7 @@ fn draw(rng: &mut Rng) -> Vec<u64> {
     numbers
 }
 
-/// The share of neighbours in order, in percent steps: one number of 64 is looked at.
+/// Returns the share of neighbours in order, in percent steps: one number of 64 is looked at.
 fn ascending_share(numbers: &[u64]) -> f64 {
     let step = numbers.len().div_ceil(64).max(1);
     let pairs: Vec<_> = numbers.windows(2).step_by(step).collect();

@@ -32,7 +32,7 @@ impl Backend {
         }
     }
 
-    /// The name on the command line.
+    /// Returns the name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -78,7 +78,7 @@ pub fn open(
     })
 }
 
-/// The optimization of this name: a built-in one, the fake device's, or the GPU's faults.
+/// Returns the optimization of this name: a built-in one, the fake device's, or the GPU's faults.
 ///
 /// # Errors
 /// [`OptimizationError::Unknown`] lists the names that exist.

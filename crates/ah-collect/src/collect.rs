@@ -40,7 +40,7 @@ pub fn collect(
     result.map(|()| summary)
 }
 
-/// The subject of all runners.
+/// Returns the subject of all runners.
 fn common_subject(runners: &[Box<dyn Runner>]) -> Result<Subject, CollectError> {
     let Some(first) = runners.first() else {
         return Err(CollectError::Usage("no runner was given".to_owned()));
@@ -58,7 +58,8 @@ fn common_subject(runners: &[Box<dyn Runner>]) -> Result<Subject, CollectError> 
     Ok(subject)
 }
 
-/// The inputs that this run measures. Tells the observer how many there are and what an earlier run left.
+/// Returns the inputs that this run measures. Tells the observer how many there are and what an earlier run
+/// left.
 fn plan(
     options: &Options,
     subject: &Subject,

@@ -39,13 +39,13 @@ impl JudgedInput {
         self.ms / self.winner_ms
     }
 
-    /// The fallback's time over `ms`.
+    /// Returns the fallback's time over `ms`.
     #[must_use]
     pub fn speedup(&self) -> f64 {
         self.fallback_ms / self.ms
     }
 
-    /// The baseline's time over `ms`.
+    /// Returns the baseline's time over `ms`.
     #[must_use]
     pub fn gain(&self) -> Option<f64> {
         self.baseline.as_ref().map(|(_, ms)| ms / self.ms)
@@ -73,32 +73,32 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// The geometric mean of the slowdowns against the oracle.
+    /// Returns the geometric mean of the slowdowns against the oracle.
     #[must_use]
     pub fn slowdown(&self) -> f64 {
         geometric_mean(self.inputs.iter().map(JudgedInput::slowdown))
     }
 
-    /// The geometric mean of the speedups over the fallback.
+    /// Returns the geometric mean of the speedups over the fallback.
     #[must_use]
     pub fn speedup(&self) -> f64 {
         geometric_mean(self.inputs.iter().map(JudgedInput::speedup))
     }
 
-    /// The geometric mean of the gains over the baseline; `None` without a baseline.
+    /// Returns the geometric mean of the gains over the baseline; `None` without a baseline.
     #[must_use]
     pub fn gain(&self) -> Option<f64> {
         let gains: Vec<f64> = self.inputs.iter().filter_map(JudgedInput::gain).collect();
         (!gains.is_empty()).then(|| geometric_mean(gains.into_iter()))
     }
 
-    /// The geometric mean of the fallback's slowdowns against the oracle.
+    /// Returns the geometric mean of the fallback's slowdowns against the oracle.
     #[must_use]
     pub fn fallback_slowdown(&self) -> f64 {
         geometric_mean(self.inputs.iter().map(|i| i.fallback_ms / i.winner_ms))
     }
 
-    /// The share of inputs on which the heuristic decided.
+    /// Returns the share of inputs on which the heuristic decided.
     #[must_use]
     pub fn coverage(&self) -> f64 {
         let decided = self.inputs.iter().filter(|i| i.chosen.is_some()).count();
@@ -190,7 +190,7 @@ fn one(
     Ok(JudgedInput { label, context, chosen, winner, winner_ms, ms, fallback_ms, baseline })
 }
 
-/// The first `count` inputs of the sequence of `seed`. They are fresh if the log was collected with
+/// Returns the first `count` inputs of the sequence of `seed`. They are fresh if the log was collected with
 /// another seed.
 ///
 /// # Errors
@@ -203,7 +203,7 @@ pub fn fresh(runner: &dyn Runner, seed: u64, count: usize) -> Result<Vec<(Contex
     drawn.map_err(|failure| CollectError::Device(failure.to_string()))
 }
 
-/// A model as the `decide` of [`judge`].
+/// Returns a model as the `decide` of [`judge`].
 pub fn model(model: &Model) -> impl FnMut(&Context, &[&str]) -> Option<String> {
     |context, offered| {
         let values = model.values(context);

@@ -97,7 +97,7 @@ impl Flags {
         Ok(backend::optimization(name, backend)?)
     }
 
-    /// The runner of --optimization, if its choices are commands.
+    /// Returns the runner of --optimization, if its choices are commands.
     fn commands(&self, name: Option<&str>) -> Result<Option<Box<dyn Runner>>, CollectError> {
         #[cfg(unix)]
         if let (Some(path), Some(_)) = (&self.optimization, self.own(name)?) {

@@ -87,7 +87,7 @@ impl Summary {
         }
     }
 
-    /// Inputs a second.
+    /// Returns the inputs a second.
     #[must_use]
     pub fn rate(&self) -> f64 {
         #[allow(clippy::cast_precision_loss)]
@@ -95,7 +95,7 @@ impl Summary {
         measured / self.elapsed.as_secs_f64().max(1e-9)
     }
 
-    /// The share of the runners' time that was spent running choices.
+    /// Returns the share of the runners' time that was spent running choices.
     #[must_use]
     pub fn busy(&self) -> f64 {
         #[allow(clippy::cast_precision_loss)]

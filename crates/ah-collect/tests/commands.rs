@@ -20,7 +20,7 @@ fn programs(folder: &Folder, commands: &str) -> Command {
     command
 }
 
-/// The feedback of a choice, over all inputs.
+/// Returns the feedback of a choice, over all inputs.
 fn feedback(log: &Log, choice: &str) -> Vec<f64> {
     log.samples.iter().filter(|s| log.choice_name(s.choice) == choice).map(|s| s.feedback).collect()
 }

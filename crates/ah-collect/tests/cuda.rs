@@ -38,7 +38,7 @@ fn cuda(folder: &Folder, name: &str) -> assert_cmd::Command {
     command
 }
 
-/// The same, to be interrupted.
+/// Returns the same, to be interrupted.
 fn start(folder: &Folder, arguments: &[&str]) -> Child {
     Command::new(assert_cmd::Command::cargo_bin("ah-collect").unwrap().get_program())
         .args(["--backend", "cuda", "--name", "softmax", "-o"])
@@ -59,7 +59,7 @@ fn wait_for_lines(folder: &Folder, count: usize) {
     }
 }
 
-/// The feedback of a choice on the input of this size.
+/// Returns the feedback of a choice on the input of this size.
 fn feedback(log: &Log, size: f64, choice: &str) -> Vec<f64> {
     let input = (0..log.inputs.len()).find(|i| log.context(*i).number("size") == Some(size)).unwrap();
     let of_choice = |s: &&log::Sample| s.input as usize == input && log.choice_name(s.choice) == choice;

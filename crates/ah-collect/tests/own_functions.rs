@@ -24,7 +24,7 @@ fn example(folder: &Folder, name: &str) -> Option<Command> {
     Some(command)
 }
 
-/// The feedback of a choice on the input of this size.
+/// Returns the feedback of a choice on the input of this size.
 fn feedback(log: &Log, size: f64, choice: &str) -> Vec<f64> {
     let input = (0..log.inputs.len()).find(|i| log.context(*i).number("size") == Some(size)).unwrap();
     let of_choice = |s: &&log::Sample| s.input as usize == input && log.choice_name(s.choice) == choice;

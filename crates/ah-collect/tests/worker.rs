@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use ah_types::log::{self, Log};
 use common::{Folder, error, fake, succeed};
 
-/// The feedback of a choice on the input of this size.
+/// Returns the feedback of a choice on the input of this size.
 fn feedback(log: &Log, size: f64, choice: &str) -> Vec<f64> {
     let input = (0..log.inputs.len()).find(|i| log.context(*i).number("size") == Some(size)).unwrap();
     let of_choice = |s: &&log::Sample| s.input as usize == input && log.choice_name(s.choice) == choice;

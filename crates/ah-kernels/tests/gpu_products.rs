@@ -6,7 +6,7 @@ use ah_kernels::cuda::{self, HostProduct, Products};
 use ah_measure::{Failure, sampling};
 use ah_types::{ChoiceId, Context, Optimization};
 
-/// The products of an optimization; `None` on a machine without a GPU, after a line that says so.
+/// Returns the products of an optimization; `None` on a machine without a GPU, after a line that says so.
 fn products(name: &str) -> Option<Products> {
     match cuda::count() {
         Ok(n) if n > 0 => {}
@@ -22,7 +22,7 @@ fn products(name: &str) -> Option<Products> {
     cuda::open_products(Optimization::built_in(name).unwrap(), 0).unwrap()
 }
 
-/// The relative error of one rounding to this type.
+/// Returns the relative error of one rounding to this type.
 fn epsilon(dtype: &str) -> f64 {
     match dtype {
         "float16" => 2_f64.powi(-11),

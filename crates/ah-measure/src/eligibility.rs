@@ -17,7 +17,7 @@ pub fn check_eligibility(optimization: &Optimization) -> Result<(), String> {
     conditions(optimization).map(|_| ())
 }
 
-/// The condition of each choice that has one.
+/// Returns the condition of each choice that has one.
 fn conditions(optimization: &Optimization) -> Result<BTreeMap<String, Condition>, String> {
     let schema = optimization.schema().map_err(|e| e.to_string())?;
     let condition = |(choice, text): (String, String)| {

@@ -16,13 +16,13 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// A skip with this reason.
+    /// Returns a skip with this reason.
     #[allow(clippy::needless_pass_by_value)] // Takes a value, to be passed to `map_err`.
     pub fn skipped(reason: impl ToString) -> Self {
         Self::Skipped(reason.to_string())
     }
 
-    /// A failure with this reason.
+    /// Returns a failure with this reason.
     #[allow(clippy::needless_pass_by_value)] // Takes a value, to be passed to `map_err`.
     pub fn failed(reason: impl ToString) -> Self {
         Self::Failed(reason.to_string())

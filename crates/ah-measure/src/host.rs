@@ -5,7 +5,7 @@ use std::fs;
 
 use ah_types::{Cpu, Device};
 
-/// The processor that this program runs on.
+/// Returns the processor that this program runs on.
 #[must_use]
 pub fn this_cpu() -> Device {
     Device::Cpu(Cpu {
@@ -22,7 +22,7 @@ fn model() -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-/// The size of the data or unified cache of this level.
+/// Returns the size of the data or unified cache of this level.
 fn cache_bytes(level: u32) -> Option<u64> {
     (0..8).find_map(|index| {
         let read = |file: &str| {

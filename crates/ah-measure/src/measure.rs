@@ -32,7 +32,7 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// The measured choice with the least median, and that median in milliseconds.
+    /// Returns the measured choice with the least median, and that median in milliseconds.
     #[must_use]
     pub fn winner(&self) -> Option<(ChoiceId, f64)> {
         let medians = (0..).map(ChoiceId).zip(&self.outcomes).filter_map(|(id, outcome)| match outcome {
@@ -202,14 +202,14 @@ impl Contest<'_> {
     }
 }
 
-/// The number of samples in a row that the budget holds, at least one.
+/// Returns the number of samples in a row that the budget holds, at least one.
 fn within(budget_ms: f64, run_ms: f64, burst: u32) -> u32 {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Clamped first.
     let samples = (budget_ms / run_ms).clamp(1.0, f64::from(burst.max(1))) as u32;
     samples
 }
 
-/// The number of runs that fill a sample.
+/// Returns the number of runs that fill a sample.
 fn runs_a_sample(min_sample_ms: f64, run_ms: f64) -> u32 {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Clamped first.
     let runs = (min_sample_ms / run_ms).ceil().clamp(1.0, f64::from(MAX_RUNS)) as u32;

@@ -61,7 +61,7 @@ struct Lane {
 }
 
 impl Race {
-    /// A race of `choices` choices.
+    /// Returns a race of `choices` choices.
     #[must_use]
     pub fn new(policy: TimingPolicy, choices: usize) -> Self {
         let lane =
@@ -69,7 +69,7 @@ impl Race {
         Self { policy, lanes: vec![lane; choices], turn: 0 }
     }
 
-    /// The choice whose turn it is; `None` when all are done.
+    /// Returns the choice whose turn it is; `None` when all are done.
     #[allow(clippy::should_implement_trait)] // Not an iterator: the next choice depends on the recorded samples.
     pub fn next(&mut self) -> Option<usize> {
         let running = |i: &usize| self.lanes[*i].standing == Standing::Running;
@@ -95,13 +95,13 @@ impl Race {
         lane.standing = Standing::Withdrawn;
     }
 
-    /// The samples of a choice so far, in milliseconds, in the order in which they were taken.
+    /// Returns the samples of a choice so far, in milliseconds, in the order in which they were taken.
     #[must_use]
     pub fn samples(&self, choice: usize) -> &[f64] {
         &self.lanes[choice].samples
     }
 
-    /// The standing of a choice.
+    /// Returns the standing of a choice.
     #[must_use]
     pub fn standing(&self, choice: usize) -> Standing {
         self.lanes[choice].standing
@@ -128,7 +128,7 @@ impl Race {
         };
     }
 
-    /// The slowest sample of the choice with the least median.
+    /// Returns the slowest sample of the choice with the least median.
     fn slowest_of_best(&self) -> f64 {
         let best = self.lanes.iter().min_by(|a, b| a.median.total_cmp(&b.median));
         match best {

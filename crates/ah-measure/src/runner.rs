@@ -34,7 +34,7 @@ pub trait BenchmarkRunner {
     /// The operands of one input, made once and shared by all its choices.
     type Input;
 
-    /// The decision, the device, the choices and how they are timed.
+    /// Returns the decision, the device, the choices and how they are timed.
     fn subject(&self) -> &Subject;
 
     /// Draws a context: the distribution of inputs. All randomness comes from `rng`, so that the same seed
@@ -50,7 +50,7 @@ pub trait BenchmarkRunner {
         Ok(())
     }
 
-    /// The context in a few words, for tables and the progress bar.
+    /// Returns the context in a few words, for tables and the progress bar.
     fn label(&self, context: &Context) -> String {
         context.to_string()
     }

@@ -18,7 +18,7 @@ pub fn rng(seed: u64, index: u64) -> Rng {
     rng
 }
 
-/// A whole number from `low` to `high`, both included, each octave as likely as any other.
+/// Returns a whole number from `low` to `high`, both included, each octave as likely as any other.
 ///
 /// # Panics
 /// If `low` is 0 or above `high`.
@@ -34,7 +34,7 @@ pub fn flag(rng: &mut Rng, probability: f64) -> bool {
     rng.random_bool(probability)
 }
 
-/// One of `items`, each as likely as any other.
+/// Returns one of `items`, each as likely as any other.
 ///
 /// # Panics
 /// If there are none.
@@ -42,7 +42,7 @@ pub fn pick<'a, T>(rng: &mut Rng, items: &'a [T]) -> &'a T {
     items.choose(rng).expect("at least one item to pick from")
 }
 
-/// A dimension from `low` to `high` like those of real programs: log-uniform, and with probability
+/// Returns a dimension from `low` to `high` like those of real programs: log-uniform, and with probability
 /// `rounded` rounded to a multiple of 8, 16, 32, 64 or 128.
 pub fn dimension(rng: &mut Rng, low: u64, high: u64, rounded: f64) -> u64 {
     let size = log_uniform(rng, low, high);

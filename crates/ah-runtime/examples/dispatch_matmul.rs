@@ -48,7 +48,7 @@ fn shape(seed: u64, index: u64) -> Shape {
     }
 }
 
-/// The features of a product of two row-major matrices, in the order of the optimization `mm`.
+/// Returns the features of a product of two row-major matrices, in the order of the optimization `mm`.
 fn values([m, k, n]: Shape) -> [Scalar<'static>; 12] {
     let float = || Scalar::from("torch.float32");
     let strides = [k, 1, n, 1].map(Scalar::from);

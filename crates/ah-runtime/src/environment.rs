@@ -61,7 +61,7 @@ impl Default for Environment {
 }
 
 impl Environment {
-    /// The environment of this process, as it was at the first call.
+    /// Returns the environment of this process, as it was at the first call.
     pub fn current() -> &'static Self {
         static CURRENT: OnceLock<Environment> = OnceLock::new();
         CURRENT.get_or_init(|| Self {
@@ -149,8 +149,9 @@ impl Environment {
     }
 }
 
-/// The user's own cache folder: `XDG_CACHE_HOME` or `~/.cache`, on Windows the local application data. The home
-/// folder comes from the user database if `HOME` is not set. Never a folder that users share.
+/// Returns the user's own cache folder: `XDG_CACHE_HOME` or `~/.cache`, on Windows the local application
+/// data. The home folder comes from the user database if `HOME` is not set. Never a folder that users
+/// share.
 fn user_cache_folder() -> Option<PathBuf> {
     let folder = choose_base_strategy().ok()?.cache_dir();
     folder.is_absolute().then_some(folder)

@@ -10,7 +10,7 @@ use ah_runtime::{
 use ah_types::{Context, Device, Outcome, Scalar, log};
 use common::pad_mm;
 
-/// A decision point whose features have another order than the model's.
+/// Returns a decision point whose features have another order than the model's.
 fn builder() -> Builder {
     AutoHeuristic::builder("pad_mm")
         .choices(["stream", "pad", "orig"])

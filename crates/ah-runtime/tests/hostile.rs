@@ -24,7 +24,7 @@ fn builder() -> ah_runtime::multi_kernel::Builder<Kernel> {
         .dimension("n", Dimension::automatic().halvings(1).divisible_by(16))
 }
 
-/// An honest recording with picks by value and by bucket.
+/// Returns an honest recording with picks by value and by bucket.
 fn recording() -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.json");

@@ -24,7 +24,7 @@ use rand_pcg::Pcg64;
 const COLUMNS: usize = 40;
 const CHOICES: usize = 22;
 
-/// The features, by column.
+/// Returns the features, by column.
 fn features(rows: usize, random: &mut Pcg64) -> Vec<Vec<f64>> {
     let column = |c: usize| -> Vec<f64> {
         let values = 2_u32 << (c % 6);
@@ -64,7 +64,7 @@ fn times(columns: &[Vec<f64>], random: &mut Pcg64) -> Vec<[f32; CHOICES]> {
     (0..columns[0].len()).map(&mut row).collect()
 }
 
-/// The greatest resident memory of this process so far, in MiB; 0 where the system does not report it.
+/// Returns the greatest resident memory of this process so far, in MiB; 0 if the system does not report it.
 fn peak_mib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));

@@ -37,13 +37,13 @@ pub struct ImportArgs {
 }
 
 impl ImportArgs {
-    /// The parameters with the tables.
+    /// Returns the parameters with the tables.
     pub fn params(&self) -> ImportParams {
         let Params { logs, skip_bad_rows, .. } = &self.train.params;
         ImportParams { tables: logs.clone(), skip_bad_rows: *skip_bad_rows, ..self.params.clone() }
     }
 
-    /// The parameters of a training on the log, where one is asked for.
+    /// Returns the parameters of a training on the log, where one is asked for.
     pub fn training(&self) -> Option<TrainArgs> {
         let mut train = self.train.clone();
         train.params.logs = vec![self.params.output.clone()];
@@ -106,10 +106,10 @@ pub struct TrainArgs {
 }
 
 impl TrainArgs {
-    /// The parameters with all logs.
+    /// Returns the parameters with all logs.
     ///
     /// # Errors
-    /// [`TrainError::Parameter`] where logs and weights differ in number.
+    /// [`TrainError::Parameter`] if logs and weights differ in number.
     pub fn params(&self) -> Result<Params, TrainError> {
         let logs = named(&self.also_train);
         if !self.weight.is_empty() && self.weight.len() != logs.len() {
@@ -126,7 +126,7 @@ impl TrainArgs {
     }
 }
 
-/// The pairs of `NAME LOG NAME LOG …`.
+/// Returns the pairs of `NAME LOG NAME LOG …`.
 pub fn named(pairs: &[String]) -> Vec<(String, PathBuf)> {
     pairs.chunks_exact(2).map(|pair| (pair[0].clone(), PathBuf::from(&pair[1]))).collect()
 }

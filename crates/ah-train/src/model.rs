@@ -6,7 +6,7 @@ use crate::error::TrainError;
 use crate::policy::Policy;
 use crate::promise::{Heuristic, Recipe, confidence};
 
-/// The model of a heuristic that was learned from `inputs`, without its record.
+/// Returns the model of a heuristic that was learned from `inputs`, without its record.
 ///
 /// # Errors
 /// Those of the learners, where the policy wants a threshold on the confidence.

@@ -206,7 +206,7 @@ pub const MAX_DEPTH: usize = 64;
 const MAX_TREES: usize = 3;
 
 impl Params {
-    /// The defaults for these logs.
+    /// Returns the defaults for these logs.
     #[must_use]
     pub fn new(logs: Vec<PathBuf>, heuristic_name: &str) -> Self {
         Self { logs, heuristic_name: heuristic_name.to_owned(), ..Self::default() }

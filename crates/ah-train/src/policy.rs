@@ -21,22 +21,22 @@ use crate::params::MAX_DEPTH;
 
 /// How an optimization is learned. Flags override it.
 pub trait Policy: Sync {
-    /// The learner.
+    /// Returns the learner.
     fn learner(&self) -> Option<LearnerKind> {
         None
     }
 
-    /// The criteria that linfa-trees may minimise; the search tries each.
+    /// Returns the criteria that linfa-trees may minimise; the search tries each.
     fn criteria(&self) -> Vec<Criterion> {
         vec![Criterion::Gini, Criterion::Entropy]
     }
 
-    /// The depth limits to search.
+    /// Returns the depth limits to search.
     fn max_depths(&self) -> Vec<usize> {
         vec![2, 4, 6, 8]
     }
 
-    /// The least numbers of inputs in a leaf to search, when learning from `inputs` inputs.
+    /// Returns the least numbers of inputs in a leaf to search, when learning from `inputs` inputs.
     fn min_samples_leaves(&self, inputs: usize) -> Vec<usize> {
         // On PyTorch's logs 2, 3 and 5 differ by less than 0.0003; 8 helps where inputs are few.
         match inputs {
@@ -46,12 +46,12 @@ pub trait Policy: Sync {
         }
     }
 
-    /// The fallback; `None`: the optimization's.
+    /// Returns the fallback; `None`: the optimization's.
     fn default_choice(&self) -> Option<String> {
         None
     }
 
-    /// True where the leaf must decline.
+    /// Returns true if the leaf must decline.
     fn is_unsafe_leaf(&self, leaf: &Leaf) -> bool {
         let _ = leaf;
         false
@@ -63,12 +63,12 @@ pub trait Policy: Sync {
         None
     }
 
-    /// The share of the inputs that is held out as the test part.
+    /// Returns the share of the inputs that is held out as the test part.
     fn test_share(&self) -> f64 {
         0.2
     }
 
-    /// The number of folds that the search cuts the training part into.
+    /// Returns the number of folds that the search cuts the training part into.
     fn folds(&self) -> usize {
         5
     }
@@ -83,13 +83,13 @@ pub trait Policy: Sync {
         Vec::new()
     }
 
-    /// True for the inputs to learn from.
+    /// Returns true for the inputs to learn from.
     fn keeps(&self, context: &Context) -> bool {
         let _ = context;
         true
     }
 
-    /// The cells to learn from.
+    /// Returns the cells to learn from.
     fn cell_filter(&self) -> CellFilter {
         CellFilter::default()
     }
@@ -191,7 +191,7 @@ pub struct CellFilter {
 }
 
 impl CellFilter {
-    /// True where these measurements of one cell pass.
+    /// Returns true if these measurements of one cell pass.
     pub(crate) fn keeps(&self, feedback: &[f64]) -> bool {
         if self.min_samples.is_some_and(|least| feedback.len() < least as usize) {
             return false;

@@ -7,7 +7,7 @@ use crate::judge::TestReport;
 use crate::promise::Recipe;
 use crate::search::{Portfolio, ScoredConfiguration};
 
-/// The record of a training.
+/// Returns the record of a training.
 #[must_use]
 pub fn provenance(
     recipe: &Recipe<'_>,

@@ -18,7 +18,7 @@ fn grow(columns: &[Vec<f64>], classes: &[usize], max_depth: usize) -> (Columns, 
     (columns, tree)
 }
 
-/// The share of inputs that share their leaf with their own class only.
+/// Returns the share of inputs that share their leaf with their own class only.
 fn purity(columns: &Columns, tree: &GrownTree, classes: &[usize]) -> f64 {
     let leaf: Vec<u32> = (0..classes.len() as u32).map(|i| tree.leaf_of(columns, i)).collect();
     let pure = |i: &usize| (0..classes.len()).all(|j| leaf[j] != leaf[*i] || classes[j] == classes[*i]);

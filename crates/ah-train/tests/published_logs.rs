@@ -15,7 +15,7 @@ fn learn(log: &str, seed: u64) -> Option<TrainedModel> {
     Some(train(&params.check().unwrap()).unwrap())
 }
 
-/// The mean held-out slowdown over three splits; a single split scatters by 0.001.
+/// Returns the mean held-out slowdown over three splits; a single split scatters by 0.001.
 fn held_out(log: &str) -> Option<f64> {
     let logs: Option<Vec<f64>> =
         (0..3).map(|seed| Some(learn(log, seed)?.held_out.always.slowdown.ln())).collect();

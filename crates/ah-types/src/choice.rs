@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct ChoiceId(pub u32);
 
 impl ChoiceId {
-    /// The position as an index.
+    /// Returns the position as an index.
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -47,7 +47,7 @@ impl Outcome {
         Self::Failed { reason: reason.into() }
     }
 
-    /// The median feedback: infinite for a failed choice, `None` for a skipped one.
+    /// Returns the median feedback: infinite for a failed choice, `None` for a skipped one.
     #[must_use]
     pub fn median(&self) -> Option<f64> {
         match self {

@@ -16,7 +16,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The kind of feature that this value belongs to.
+    /// Returns the kind of feature that this value belongs to.
     #[must_use]
     pub fn kind(&self) -> FeatureKind {
         match self {
@@ -25,7 +25,7 @@ impl Value {
         }
     }
 
-    /// The value without ownership.
+    /// Returns the value without ownership.
     #[must_use]
     pub fn as_scalar(&self) -> Scalar<'_> {
         match self {
@@ -124,7 +124,7 @@ pub enum Scalar<'a> {
 }
 
 impl<'a> Scalar<'a> {
-    /// The number, when this is one.
+    /// Returns the number, when this is one.
     #[must_use]
     pub fn number(self) -> Option<f64> {
         match self {
@@ -133,7 +133,7 @@ impl<'a> Scalar<'a> {
         }
     }
 
-    /// The category's name, when this is a category or a truth value.
+    /// Returns the category's name, when this is a category or a truth value.
     #[must_use]
     pub fn category(self) -> Option<&'a str> {
         match self {
@@ -143,7 +143,7 @@ impl<'a> Scalar<'a> {
         }
     }
 
-    /// The value with ownership.
+    /// Returns the value with ownership.
     #[must_use]
     pub fn to_value(self) -> Value {
         match self {
@@ -189,7 +189,7 @@ impl Context {
         }
     }
 
-    /// The value of this name.
+    /// Returns the value of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.entries.iter().find(|(n, _)| &**n == name).map(|(_, v)| v)
@@ -212,7 +212,7 @@ impl Context {
         self.entries.iter().map(|(n, v)| (&**n, v))
     }
 
-    /// The values by the slots of `schema`, ready for expressions and trees.
+    /// Returns the values by the slots of `schema`, ready for expressions and trees.
     ///
     /// # Errors
     /// [`ContextError`] names the first feature that is missing or of the other kind. Names that the schema

@@ -100,7 +100,7 @@ impl Features {
         Ok(Self { base, all, derived: resolved })
     }
 
-    /// The logged features.
+    /// Returns the logged features.
     #[must_use]
     pub fn base(&self) -> &Schema {
         &self.base
@@ -112,7 +112,7 @@ impl Features {
         &self.all
     }
 
-    /// The derived features with their resolved expressions; the first has slot `base().len()`.
+    /// Returns the derived features with their resolved expressions; the first has slot `base().len()`.
     #[must_use]
     pub fn derived(&self) -> &[(Derived, TypedExpr)] {
         &self.derived

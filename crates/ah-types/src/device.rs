@@ -61,7 +61,7 @@ pub struct Cuda {
 }
 
 impl Device {
-    /// The name of the model.
+    /// Returns the name of the model.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -70,7 +70,7 @@ impl Device {
         }
     }
 
-    /// PyTorch's `device_capa`; (0, 0) for a processor.
+    /// Returns PyTorch's `device_capa`; (0, 0) for a processor.
     #[must_use]
     pub fn capability(&self) -> (u32, u32) {
         match self {
@@ -79,7 +79,7 @@ impl Device {
         }
     }
 
-    /// PyTorch's `shared_memory`, bytes; 0 for a processor.
+    /// Returns PyTorch's `shared_memory`, bytes; 0 for a processor.
     #[must_use]
     pub fn shared_memory(&self) -> u64 {
         match self {

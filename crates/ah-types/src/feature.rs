@@ -32,7 +32,7 @@ pub struct Feature {
     pub name: String,
     /// Numerical or categorical.
     pub kind: FeatureKind,
-    /// True where every value is a whole number; generated code then takes an integer.
+    /// True if every value is a whole number; generated code then takes an integer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub integer: bool,
     /// The unit, for example `elements`.
@@ -44,7 +44,7 @@ pub struct Feature {
 }
 
 impl Feature {
-    /// A numerical feature without unit or description.
+    /// Returns a numerical feature without unit or description.
     pub fn numerical(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -55,7 +55,7 @@ impl Feature {
         }
     }
 
-    /// A categorical feature without description.
+    /// Returns a categorical feature without description.
     pub fn categorical(name: impl Into<String>) -> Self {
         Self { kind: FeatureKind::Categorical, ..Self::numerical(name) }
     }
@@ -75,7 +75,7 @@ pub struct Schema {
 pub struct DuplicateFeature(pub String);
 
 impl Schema {
-    /// A schema of these features, in this order.
+    /// Returns a schema of these features, in this order.
     ///
     /// # Errors
     /// [`DuplicateFeature`] when two features share a name.
@@ -101,25 +101,25 @@ impl Schema {
         Ok(slot)
     }
 
-    /// The slot of the feature with this name.
+    /// Returns the slot of the feature with this name.
     #[must_use]
     pub fn slot(&self, name: &str) -> Option<usize> {
         self.slots.get(name).copied()
     }
 
-    /// The feature with this name.
+    /// Returns the feature with this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Feature> {
         self.slot(name).map(|slot| &self.features[slot])
     }
 
-    /// All features, by slot.
+    /// Returns all features, by slot.
     #[must_use]
     pub fn features(&self) -> &[Feature] {
         &self.features
     }
 
-    /// The number of features.
+    /// Returns the number of features.
     #[must_use]
     pub fn len(&self) -> usize {
         self.features.len()
@@ -131,7 +131,7 @@ impl Schema {
         self.features.is_empty()
     }
 
-    /// The names of the features of one kind, in order.
+    /// Returns the names of the features of one kind, in order.
     pub fn names(&self, kind: FeatureKind) -> impl Iterator<Item = &str> {
         self.features.iter().filter(move |f| f.kind == kind).map(|f| f.name.as_str())
     }

@@ -4,15 +4,15 @@ use crate::context::{Scalar, Value};
 
 /// Anything that has a value in each slot of a schema.
 pub trait Row {
-    /// The value in this slot, or `None` where it is undefined.
+    /// Returns the value in this slot, or `None` if it is undefined.
     fn scalar(&self, slot: usize) -> Option<Scalar<'_>>;
 
-    /// The number in this slot; NaN where it is undefined or no number.
+    /// Returns the number in this slot; NaN if it is undefined or no number.
     fn number(&self, slot: usize) -> f64 {
         self.scalar(slot).and_then(Scalar::number).unwrap_or(f64::NAN)
     }
 
-    /// The category in this slot; `None` where it is undefined or a number.
+    /// Returns the category in this slot; `None` if it is undefined or a number.
     fn category(&self, slot: usize) -> Option<&str> {
         self.scalar(slot).and_then(Scalar::category)
     }

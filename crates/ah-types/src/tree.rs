@@ -49,7 +49,7 @@ pub enum Test {
 }
 
 impl Test {
-    /// The slot of the tested feature.
+    /// Returns the slot of the tested feature.
     #[must_use]
     pub fn slot(&self) -> usize {
         match self {
@@ -58,7 +58,7 @@ impl Test {
     }
 }
 
-/// The split rule for numbers: true goes left. NaN has no side; callers check it before.
+/// Returns the split rule for numbers: true goes left. NaN has no side; callers check it before.
 #[inline]
 #[must_use]
 pub fn goes_left(value: f64, threshold: f64) -> bool {
@@ -112,7 +112,7 @@ pub struct Ranked {
 }
 
 impl Ranked {
-    /// Its place in the ranking.
+    /// Returns its place in the ranking.
     #[must_use]
     pub fn place(&self) -> Place {
         Place { choice: self.choice, score: self.score, allowed: self.allowed }
@@ -152,7 +152,7 @@ impl Leaf {
         self.ranking.iter().find(|r| r.choice == choice)
     }
 
-    /// True where training measured this choice on [nearly every input](Ranked::usual) of the leaf.
+    /// Returns true if training measured this choice on [nearly every input](Ranked::usual) of the leaf.
     #[must_use]
     pub fn is_usual(&self, choice: ChoiceId) -> bool {
         self.ranked(choice).is_some_and(|ranked| ranked.usual)
@@ -246,7 +246,7 @@ impl Tree {
         }
     }
 
-    /// The leaf at this position.
+    /// Returns the leaf at this position.
     #[must_use]
     pub fn leaf(&self, index: usize) -> Option<&Leaf> {
         match self.nodes.get(index)? {
@@ -255,7 +255,7 @@ impl Tree {
         }
     }
 
-    /// All leaves with their positions.
+    /// Returns all leaves with their positions.
     pub fn leaves(&self) -> impl Iterator<Item = (usize, &Leaf)> {
         self.nodes.iter().enumerate().filter_map(|(i, n)| match n {
             Node::Leaf(leaf) => Some((i, leaf)),
@@ -263,7 +263,7 @@ impl Tree {
         })
     }
 
-    /// The number of splits on the longest path.
+    /// Returns the number of splits on the longest path.
     #[must_use]
     pub fn depth(&self) -> usize {
         let mut depths = vec![0; self.nodes.len()];

@@ -58,7 +58,7 @@ impl Crate {
         }
     }
 
-    /// The file that defines what a path from the root names.
+    /// Returns the file that defines what a path from the root names.
     fn definition(&self, path: &[String]) -> usize {
         let mut path = path.to_vec();
         // Re-exports of re-exports end after a few steps, unless they are circular.
@@ -76,7 +76,7 @@ impl Crate {
         panic!("{} is re-exported in a circle", path.join("::"))
     }
 
-    /// The files that each file uses, each with one path that leads there.
+    /// Returns the files that each file uses, each with one path that leads there.
     fn edges(&self) -> BTreeMap<usize, BTreeMap<usize, String>> {
         let mut edges: BTreeMap<usize, BTreeMap<usize, String>> = BTreeMap::new();
         for (from, file) in self.files.iter().enumerate().filter(|(_, file)| file.has_code) {
@@ -90,7 +90,7 @@ impl Crate {
         edges
     }
 
-    /// The groups of files that use each other in a circle. Each text has one line an edge.
+    /// Returns the groups of files that use each other in a circle. Each text has one line an edge.
     fn circles(&self) -> Vec<String> {
         let edges = self.edges();
         let reached = |from: usize| {
@@ -289,7 +289,7 @@ fn is_block(token: &TokenTree) -> bool {
     matches!(token, TokenTree::Group(g) if g.delimiter() == Delimiter::Brace)
 }
 
-/// True for `cfg(test)`, `cfg(all(test, …))`, `cfg(any(test, …))`, but not for `cfg(not(test))`.
+/// Returns true for `cfg(test)`, `cfg(all(test, …))`, `cfg(any(test, …))`, but not for `cfg(not(test))`.
 fn is_cfg_test(attribute: &TokenStream) -> bool {
     let text: String = attribute.to_string().split_whitespace().collect();
     text.starts_with("cfg(")

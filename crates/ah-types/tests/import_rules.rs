@@ -57,7 +57,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The files under `crates/NAME/src` whose code (not comments) names `word`, as paths below `src`.
+/// Returns the files under `crates/NAME/src` whose code (not comments) names `word`, as paths below `src`.
 fn files_naming(name: &str, word: &str) -> Vec<String> {
     let src = root().join("crates").join(name).join("src");
     let mut files = Vec::new();

@@ -108,7 +108,7 @@ fn variants<'m>(
 }
 
 impl LoweredModel<'_> {
-    /// True where several trees vote.
+    /// Returns true if several trees vote.
     #[must_use]
     pub fn votes(&self) -> bool {
         self.model.trees.len() > 1

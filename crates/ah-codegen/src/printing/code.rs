@@ -37,7 +37,7 @@ impl Code {
         Self { text: text.into(), binds }
     }
 
-    /// A literal, a name or a call.
+    /// Returns a literal, a name or a call.
     pub fn atom(text: impl Into<String>) -> Self {
         Self::new(Binds::Atom, text)
     }

@@ -15,23 +15,23 @@ use crate::printing::code::{Binds, Code};
 
 /// How a language writes the parts of an expression.
 pub trait Dialect {
-    /// The beginning of the names of helpers.
+    /// Returns the beginning of the names of helpers.
     fn helper_prefix(&self) -> &str {
         ""
     }
 
-    /// True if `+ - *`, `/` and the sign `-` compute the model's results. A helper divides by zero.
+    /// Returns true if `+ - *`, `/` and the sign `-` compute the model's results. A helper divides by zero.
     fn has_arithmetic(&self) -> bool {
         true
     }
 
-    /// A number.
+    /// Returns a number.
     fn number(&self, x: f64) -> Code;
 
-    /// A truth value.
+    /// Returns a truth value.
     fn truth(&self, value: bool) -> Code;
 
-    /// A category.
+    /// Returns a category.
     fn category(&self, name: &str) -> Code;
 
     /// Returns the value of a feature; a category has the form in which categories are compared.
@@ -108,7 +108,7 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// A call of a helper.
+    /// Returns a call of a helper.
     pub fn helper(
         &mut self,
         dialect: &(impl Dialect + ?Sized),

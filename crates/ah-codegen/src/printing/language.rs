@@ -24,7 +24,7 @@ pub enum ValueKind {
 }
 
 impl ValueKind {
-    /// The kind of the feature in this slot.
+    /// Returns the kind of the feature in this slot.
     pub fn of(lowered: &LoweredModel<'_>, slot: usize) -> Self {
         match lowered.derived_type(slot) {
             Some(Type::Number) => Self::Number,
@@ -48,7 +48,7 @@ pub enum FieldType {
 }
 
 impl FieldType {
-    /// The type of one value.
+    /// Returns the type of one value.
     pub fn of(value: &FieldValue) -> Self {
         match value {
             FieldValue::Integer(_) => Self::Integer,
@@ -58,7 +58,7 @@ impl FieldType {
         }
     }
 
-    /// The narrowest type that holds the values of both.
+    /// Returns the narrowest type that holds the values of both.
     pub fn with(self, other: Self) -> Self {
         match (self, other) {
             _ if self == other => self,
@@ -110,21 +110,21 @@ impl Names {
 
 /// The parts of a language that templates cannot express.
 pub trait Language: Dialect {
-    /// The identifiers.
+    /// Returns the identifiers.
     fn names(&self) -> &Names;
 
-    /// A string literal.
+    /// Returns a string literal.
     fn string(&self, text: &str) -> String;
 
-    /// A sentence from a TOML file inside documentation.
+    /// Returns a sentence from a TOML file inside documentation.
     fn sentence(&self, text: &str) -> String {
         shown(text)
     }
 
-    /// The type of a feature's value.
+    /// Returns the type of a feature's value.
     fn type_name(&self, slot: usize) -> String;
 
-    /// How fields of structured choices are named.
+    /// Returns how fields of structured choices are named.
     fn field_naming(&self) -> Naming<'_>;
 
     /// Returns a choice in an array of constants.
@@ -136,13 +136,13 @@ pub trait Language: Dialect {
     /// the value already.
     fn read(&self, slot: usize) -> Option<String>;
 
-    /// The call that computes a derived feature.
+    /// Returns the call that computes a derived feature.
     fn compute(&self, slot: usize, arguments: &[Argument]) -> String;
 
-    /// The condition `value <= threshold`.
+    /// Returns the condition `value <= threshold`.
     fn at_most(&self, slot: usize, threshold: f64) -> String;
 
-    /// The condition `value == category`.
+    /// Returns the condition `value == category`.
     fn is(&self, slot: usize, category: &str) -> String;
 
     /// Returns the condition for a category that is not in the training data, if that has some.
@@ -153,7 +153,7 @@ pub trait Language: Dialect {
         code.alone()
     }
 
-    /// The condition that a truth value is false.
+    /// Returns the condition that a truth value is false.
     fn negated(&self, truth: &str) -> String {
         format!("!{truth}")
     }

@@ -56,13 +56,13 @@ pub fn sentence(text: &str) -> String {
     escaped
 }
 
-/// A string literal of Rust.
+/// Returns a string literal of Rust.
 #[must_use]
 pub fn rust_string(text: &str) -> String {
     format!("\"{}\"", text.escape_default())
 }
 
-/// A floating-point literal of Rust, Python and C: the shortest that reads back to the same f64.
+/// Returns a floating-point literal of Rust, Python and C: the shortest that reads back to the same f64.
 #[must_use]
 pub fn number(x: f64) -> String {
     format!("{x:?}")

@@ -76,7 +76,7 @@ impl<'a> CLanguage<'a> {
         Self { lowered, names, prefix: format!("{prefix}_") }
     }
 
-    /// A logged feature.
+    /// Returns a logged feature.
     fn field(&self, slot: usize) -> String {
         format!("context->{}", self.names.features[slot])
     }

@@ -193,7 +193,7 @@ fn expression(rng: &mut Pcg64, schema: &Schema, ty: Type, depth: usize) -> Expr 
     }
 }
 
-/// A random model; `heuristic` becomes the name of what is generated.
+/// Returns a random model; `heuristic` becomes the name of what is generated.
 pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) -> Model {
     let count = rng.random_range(1..8);
     let base: Vec<Feature> = distinct(rng, count)

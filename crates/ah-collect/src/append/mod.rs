@@ -37,7 +37,7 @@ pub(crate) struct EarlierRun {
 }
 
 impl EarlierRun {
-    /// The inputs that need not be tried again.
+    /// Returns the inputs that need not be tried again.
     pub(crate) fn inputs(&self) -> HashSet<String> {
         self.measured.iter().chain(&self.skipped).cloned().collect()
     }
@@ -110,7 +110,7 @@ impl Appender {
     }
 }
 
-/// The first line of the log.
+/// Returns the first line of the log.
 fn metadata(options: &Options, subject: &Subject, schema: &Schema) -> Metadata {
     let collection = Collection {
         format: 1,

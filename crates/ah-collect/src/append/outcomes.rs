@@ -47,7 +47,7 @@ impl OutcomesFile {
         Ok(Self { path, file, skips: HashSet::new() })
     }
 
-    /// The file itself, to be locked.
+    /// Returns the file itself, to be locked.
     pub(super) fn file(&self) -> &File {
         &self.file
     }

@@ -59,7 +59,8 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 impl RunFlags {
-    /// The flags of this process, which has no others; wrong ones end it. `about` is the first line of --help.
+    /// Returns the flags of this process, which has no others; wrong ones end it. `about` is the first line
+    /// of --help.
     #[must_use]
     pub fn of_this_process(about: &str) -> Self {
         let command = clap::Command::new("ah-collect").about(about.to_owned());
@@ -67,13 +68,13 @@ impl RunFlags {
         Self::from_arg_matches(&matches).unwrap_or_else(|e| e.exit())
     }
 
-    /// The limits of a worker process.
+    /// Returns the limits of a worker process.
     #[must_use]
     pub fn limits(&self) -> Limits {
         Limits { answer: self.hang_seconds, ..Limits::default() }
     }
 
-    /// The timing policy of a runner, changed by the flags.
+    /// Returns the timing policy of a runner, changed by the flags.
     pub(super) fn policy(&self, mut policy: TimingPolicy) -> TimingPolicy {
         if let Some(repetitions) = self.num_reps {
             policy.repetitions = repetitions;

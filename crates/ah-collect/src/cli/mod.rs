@@ -45,13 +45,13 @@ pub trait RunnerSource {
     /// As [`open`](Self::open).
     fn open_in_worker(&self) -> Result<Box<dyn Runner>, CollectError>;
 
-    /// The optimization of a log with this name, if it is known.
+    /// Returns the optimization of a log with this name, if it is known.
     ///
     /// # Errors
     /// A file of the user's cannot be read.
     fn optimization(&self, name: &str) -> Result<Option<Optimization>, CollectError>;
 
-    /// The text of `--list`.
+    /// Returns the text of `--list`.
     ///
     /// # Errors
     /// As [`open`](Self::open).

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ah_cli::{exit, stderr};
 
-/// A flag that the first SIGINT or SIGTERM sets; a second one ends the process at once.
+/// Returns a flag that the first SIGINT or SIGTERM sets; a second one ends the process at once.
 pub(super) fn stop_on_signal() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);

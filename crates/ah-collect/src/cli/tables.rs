@@ -8,7 +8,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::judge::{Judgement, References};
 
-/// The features of an optimization; with the subject of its runner also its fallback and choices.
+/// Returns the features of an optimization; with the subject of its runner also its fallback and choices.
 #[must_use]
 pub fn list_of(optimization: &Optimization, subject: Option<&Subject>) -> String {
     let features: Vec<_> = optimization.features.iter().map(|f| f.name.as_str()).collect();
@@ -24,7 +24,7 @@ pub fn list_of(optimization: &Optimization, subject: Option<&Subject>) -> String
     text
 }
 
-/// The judged inputs as a table, with the geometric means and the inputs that were left out.
+/// Returns the judged inputs as a table, with the geometric means and the inputs that were left out.
 #[must_use]
 pub fn judgement_table(judgement: &Judgement) -> String {
     let mut table = Table::new();
@@ -91,7 +91,7 @@ pub fn judgement_table(judgement: &Judgement) -> String {
     text
 }
 
-/// A time with the digits that tell two short kernels apart.
+/// Returns a time with the digits that tell two short kernels apart.
 fn milliseconds(ms: f64) -> String {
     if ms < 0.001 { format!("{ms:.7}") } else { format!("{ms:.4}") }
 }

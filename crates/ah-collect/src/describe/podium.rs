@@ -8,7 +8,7 @@ use ah_types::median;
 /// The median feedback of one input, by choice.
 pub type Medians = BTreeMap<u32, f64>;
 
-/// The medians of each input.
+/// Returns the medians of each input.
 pub fn medians(log: &Log) -> Vec<Medians> {
     let mut samples: Vec<BTreeMap<u32, Vec<f64>>> = vec![BTreeMap::new(); log.inputs.len()];
     for sample in &log.samples {

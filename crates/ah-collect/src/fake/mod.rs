@@ -92,7 +92,7 @@ pub fn open(in_worker: bool) -> Result<Box<dyn Runner>, OptimizationError> {
 }
 
 impl Fake {
-    /// Whether the faults that only a worker process survives happen on this input.
+    /// Returns whether the faults that only a worker process survives happen on this input.
     fn faults(&self, input: &FakeInput) -> bool {
         self.in_worker && input.size % 2.0 == 0.0
     }

@@ -74,7 +74,7 @@ pub struct Decision<T> {
 }
 
 impl<T: Clone + Send + 'static> Decision<T> {
-    /// One or two sentences for `--list` and `--help`.
+    /// Returns one or two sentences for `--list` and `--help`.
     #[must_use]
     pub fn description(mut self, text: impl Into<String>) -> Self {
         self.subject.optimization.description = text.into();
@@ -158,7 +158,7 @@ impl<T: Clone + Send + 'static> Decision<T> {
         self
     }
 
-    /// A runner for [`collect`](crate::collect()), in this process.
+    /// Returns a runner for [`collect`](crate::collect()), in this process.
     ///
     /// # Errors
     /// [`CollectError::Usage`] if the description is incomplete or contradicts itself.
@@ -167,7 +167,7 @@ impl<T: Clone + Send + 'static> Decision<T> {
         Ok(Box::new(FunctionRunner::new(subject, functions)))
     }
 
-    /// The parts of a runner.
+    /// Returns the parts of a runner.
     pub(super) fn validate(mut self) -> Result<(Subject, Arc<Functions<T>>), CollectError> {
         let Subject { optimization, choices, timing, .. } = &mut self.subject;
         if optimization.fallback.is_empty() {

@@ -66,7 +66,7 @@ impl<T> FunctionRunner<T> {
         Self { subject, functions, input: None }
     }
 
-    /// The features of an input.
+    /// Returns the features of an input.
     fn context(&self, input: &T) -> Result<Context, Failure> {
         let features = self.subject.optimization.features.iter().zip(&self.functions.features);
         features
@@ -79,7 +79,7 @@ impl<T> FunctionRunner<T> {
             .collect()
     }
 
-    /// The input of a context: the one that `rng` draws, or one that the user's function makes.
+    /// Returns the input of a context: the one that `rng` draws, or one that the user's function makes.
     fn create(&self, context: &Context, mut rng: Rng) -> Result<T, Failure> {
         let original = (self.functions.draw)(&mut rng.clone());
         if self.matches(&original, context)? {

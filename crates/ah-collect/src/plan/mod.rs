@@ -40,7 +40,7 @@ pub struct InputQueue {
 }
 
 impl InputQueue {
-    /// The sequence of `seed`, or the `listed` inputs, without those whose text is in `seen`.
+    /// Returns the sequence of `seed`, or the `listed` inputs, without those whose text is in `seen`.
     #[must_use]
     pub fn new(
         listed: Option<Vec<Context>>,
@@ -52,7 +52,7 @@ impl InputQueue {
         Self { listed, next: 0, seed, shard, seen, schema }
     }
 
-    /// The next input; `None` when the list ends or every draw repeats an earlier one.
+    /// Returns the next input; `None` when the list ends or every draw repeats an earlier one.
     ///
     /// # Errors
     /// The runner cannot draw.
@@ -80,7 +80,7 @@ impl InputQueue {
         Ok(None)
     }
 
-    /// The number of listed inputs that are not measured yet; `None` for a sequence.
+    /// Returns the number of listed inputs that are not measured yet; `None` for a sequence.
     #[must_use]
     pub fn remaining(&self) -> Option<u64> {
         let contexts = self.listed.as_ref()?;

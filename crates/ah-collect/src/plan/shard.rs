@@ -12,13 +12,13 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// True for the one part of an undivided sequence.
+    /// Returns true for the one part of an undivided sequence.
     #[must_use]
     pub fn is_whole(self) -> bool {
         self.count == NonZeroU64::MIN
     }
 
-    /// Whether the input at this position of the sequence belongs to this part.
+    /// Returns whether the input at this position of the sequence belongs to this part.
     #[must_use]
     pub fn contains(self, position: u64) -> bool {
         position % self.count == self.index
@@ -26,7 +26,7 @@ impl Shard {
 }
 
 impl Default for Shard {
-    /// The whole sequence.
+    /// Returns the whole sequence.
     fn default() -> Self {
         Self { index: 0, count: NonZeroU64::MIN }
     }

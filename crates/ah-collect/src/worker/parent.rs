@@ -61,7 +61,7 @@ impl Drop for Process {
 }
 
 impl Worker {
-    /// The command that starts this program again, as a worker with these arguments.
+    /// Returns the command that starts this program again, as a worker with these arguments.
     ///
     /// # Errors
     /// The system does not know the path of this program.

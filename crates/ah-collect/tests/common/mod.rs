@@ -54,7 +54,7 @@ pub fn error(command: &mut Command) -> (i32, String) {
     (output.status.code().unwrap(), lines[0].to_owned())
 }
 
-/// The inputs of the folder's log, as text, in order.
+/// Returns the inputs of the folder's log, as text, in order.
 pub fn inputs(folder: &Folder) -> Vec<String> {
     let log = ah_types::log::read(&[folder.log()]).unwrap();
     log.inputs.into_iter().map(|i| i.text.into_string()).collect()

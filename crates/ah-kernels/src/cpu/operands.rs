@@ -16,7 +16,7 @@ const MAX_ELEMENTS: usize = 1 << 30;
 /// Returns the number of elements of a `rows × cols` array.
 ///
 /// # Errors
-/// [`Failure::Skipped`] where they are too many to measure on.
+/// [`Failure::Skipped`] if they are too many to measure on.
 pub(super) fn elements(rows: usize, cols: usize) -> Result<usize, Failure> {
     let count = rows.checked_mul(cols).filter(|n| *n <= MAX_ELEMENTS);
     count

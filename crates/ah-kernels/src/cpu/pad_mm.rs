@@ -63,7 +63,7 @@ fn side(operand: &Operand, prepadded: bool, rows: usize, cols: usize) -> Result<
     if prepadded { Side::prepadded(view, rows, cols).map_err(Failure::failed) } else { Ok(Side::new(view)) }
 }
 
-/// The padding of the kernels here, which a size of 1 gets too.
+/// Returns the padding of the kernels here, which a size of 1 gets too.
 fn padding() -> Padding {
     Padding { alignment: alignment() as u64, keeps_one: false }
 }

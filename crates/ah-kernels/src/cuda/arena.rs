@@ -20,7 +20,7 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// The buffer from this byte on.
+    /// Returns the buffer from this byte on.
     pub(crate) fn from(self, byte: usize) -> Self {
         assert!(byte <= self.bytes, "byte {byte} of {}", self.bytes);
         Self { address: self.address + byte as u64, bytes: self.bytes - byte }

@@ -246,7 +246,7 @@ fn shapes() -> impl Iterator<Item = SurveyShape> {
     })
 }
 
-/// A product whose matrices have no memory, for asking the heuristic.
+/// Returns a product whose matrices have no memory, for asking the heuristic.
 fn product(([m, k, n], [a, b]): SurveyShape, element: Element, tf32: bool) -> Product {
     let matrix = |rows, columns, column_major| Matrix {
         buffer: super::arena::Buffer { address: 0, bytes: 0 },

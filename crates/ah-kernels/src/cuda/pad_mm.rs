@@ -72,7 +72,7 @@ pub(super) struct Input {
     expected: ProductReference,
 }
 
-/// PyTorch's padding of this type: `get_alignment_size_dtype` and `get_padded_length`.
+/// Returns PyTorch's padding of this type: `get_alignment_size_dtype` and `get_padded_length`.
 fn padding(element: Element) -> Padding {
     Padding { alignment: if element == Element::F32 { 4 } else { 8 }, keeps_one: true }
 }

@@ -27,7 +27,7 @@ pub struct HostProduct {
 
 /// A runner that can return its operands and its result.
 pub(super) trait ProductRunner: BenchmarkRunner {
-    /// The device.
+    /// Returns the device.
     fn gpu(&self) -> &Gpu;
     /// Returns the operands, and the result of `choice`. Behind the result's memory are [`GUARD`] bytes,
     /// which belong to its buffer.
@@ -42,7 +42,7 @@ impl Products {
         Self(Box::new(runner))
     }
 
-    /// The optimization, the device and the choices.
+    /// Returns the optimization, the device and the choices.
     #[must_use]
     pub fn subject(&self) -> &Subject {
         self.0.subject()

@@ -57,7 +57,7 @@ impl Timings {
         contender.iter().zip(&self.calls).map(|(ms, &n)| ms * f64::from(n)).sum()
     }
 
-    /// The fastest single choice for an input, in hindsight.
+    /// Returns the fastest single choice for an input, in hindsight.
     fn fastest(&self, input: usize) -> usize {
         let time = |choice: &usize| self.singles()[*choice][input];
         (0..self.names.len()).min_by(|a, b| time(a).total_cmp(&time(b))).unwrap_or(self.fallback)
@@ -124,7 +124,7 @@ impl Timings {
     }
 }
 
-/// Every input as often as it is called, in an order that is the same each time (Fisher and Yates).
+/// Returns every input as often as it is called, in an order that is the same each time (Fisher and Yates).
 fn shuffled(calls: &[u32]) -> Vec<usize> {
     let mut stream: Vec<usize> =
         calls.iter().enumerate().flat_map(|(input, &n)| (0..n).map(move |_| input)).collect();

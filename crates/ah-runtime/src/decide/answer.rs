@@ -16,7 +16,7 @@ pub struct Answer<'a> {
 }
 
 impl Answer<'_> {
-    /// True if a heuristic chose.
+    /// Returns true if a heuristic chose.
     #[must_use]
     pub fn is_learned(&self) -> bool {
         self.fallback.is_none()

@@ -48,13 +48,13 @@ pub struct AutoHeuristic {
 }
 
 impl AutoHeuristic {
-    /// The optimization.
+    /// Returns the optimization.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The choices, in the order of [`Answer::index`].
+    /// Returns the choices, in the order of [`Answer::index`].
     #[must_use]
     pub fn choices(&self) -> &[String] {
         &self.choices
@@ -64,30 +64,30 @@ impl AutoHeuristic {
         self.fallback
     }
 
-    /// The device that the kernels run on.
+    /// Returns the device that the kernels run on.
     #[must_use]
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// True if a heuristic serves and this run consults.
+    /// Returns true if a heuristic serves and this run consults.
     pub(crate) fn has_heuristics(&self) -> bool {
         self.consults && !self.collects && !self.bindings().serving.is_empty()
     }
 
-    /// The features of the context: logged ones, then derived ones.
+    /// Returns the features of the context: logged ones, then derived ones.
     #[must_use]
     pub fn features(&self) -> &Features {
         &self.features
     }
 
-    /// True if this run measures every choice and takes the fallback.
+    /// Returns true if this run measures every choice and takes the fallback.
     #[must_use]
     pub fn collects(&self) -> bool {
         self.collects
     }
 
-    /// The log that measurements are appended to; `None` if the user has no folder for it.
+    /// Returns the log that measurements are appended to; `None` if the user has no folder for it.
     #[must_use]
     pub fn log_path(&self) -> Option<&Path> {
         self.recorder.path()

@@ -187,7 +187,7 @@ impl Bindings {
         }
         Err(reason)
     }
-    /// The reason when no heuristic serves.
+    /// Returns the reason when no heuristic serves.
     pub(super) fn none_serves(&self) -> Reason {
         if self.misfits.is_empty() { Reason::NoHeuristic } else { Reason::Guard }
     }

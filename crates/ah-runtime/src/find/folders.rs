@@ -97,7 +97,7 @@ impl Folder {
     }
 }
 
-/// The file with its stamp, if it can be a model.
+/// Returns the file with its stamp, if it can be a model.
 fn model_file(path: &Path) -> Option<(PathBuf, (SystemTime, u64))> {
     let name = path.file_name()?.to_string_lossy();
     let metadata = std::fs::metadata(path).ok()?;

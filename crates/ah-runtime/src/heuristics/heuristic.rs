@@ -10,22 +10,23 @@ use ah_types::{Device, DeviceMismatch, Scalar, Unsure};
 /// A decision point compares names once, when it binds the heuristic. [`decide`](Self::decide) is the hot
 /// path: it takes values by slot, returns a position, and allocates nothing.
 pub trait Heuristic: Send + Sync {
-    /// The heuristic's own name, for example `SimpleHeuristic`.
+    /// Returns the heuristic's own name, for example `SimpleHeuristic`.
     fn name(&self) -> &str;
 
-    /// The optimization that it decides, for example `pad_mm`.
+    /// Returns the optimization that it decides, for example `pad_mm`.
     fn optimization(&self) -> &str;
 
-    /// The names of the logged features, by slot: the order of `values` in [`decide`](Self::decide).
+    /// Returns the names of the logged features, by slot: the order of `values` in
+    /// [`decide`](Self::decide).
     fn features(&self) -> Vec<&str>;
 
-    /// The names of the derived features; their slots follow those of the logged features. Only
+    /// Returns the names of the derived features; their slots follow those of the logged features. Only
     /// [`Unsure`] refers to them.
     fn derived(&self) -> Vec<&str> {
         Vec::new()
     }
 
-    /// The names of the choices, by the positions that `decide` and `ranked` return.
+    /// Returns the names of the choices, by the positions that `decide` and `ranked` return.
     fn choices(&self) -> Vec<&str>;
 
     /// Checks the device guard: whether the heuristic was learned on a device like this one.

@@ -25,13 +25,13 @@ impl LoadedModel {
         Model::read(path).map(Self::from)
     }
 
-    /// The model.
+    /// Returns the model.
     #[must_use]
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// The leaf of each tree that these values reach.
+    /// Returns the leaf of each tree that these values reach.
     fn leaves(&self, values: &[Scalar<'_>]) -> Result<Leaves<'_>, Unsure> {
         let mut decision = self.compiled.decide(values);
         if !decision.precondition_holds() {

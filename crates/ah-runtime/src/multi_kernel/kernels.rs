@@ -134,13 +134,13 @@ impl<F> MultiKernel<F> {
         self.picker.known(values)
     }
 
-    /// The decision point: its choices are the kernels.
+    /// Returns the decision point: its choices are the kernels.
     #[must_use]
     pub fn decision(&self) -> &AutoHeuristic {
         self.picker.decision()
     }
 
-    /// The last 64 events off the hot path, oldest first.
+    /// Returns the last 64 events off the hot path, oldest first.
     #[must_use]
     pub fn events(&self) -> Vec<Event> {
         self.picker.events()

@@ -24,7 +24,7 @@ type Kernel = fn() -> f64;
 const SLOW: usize = 0;
 const FAST: usize = 1;
 
-/// A slow fallback and a fast kernel.
+/// Returns a slow fallback and a fast kernel.
 fn builder() -> Builder<Kernel> {
     let decision = AutoHeuristic::builder("loom").numerical("n").environment(Environment::default());
     let policy = TimingPolicy { min_samples: 1, max_samples: 1, min_sample_ms: 0.0, ..POLICY };
@@ -63,7 +63,7 @@ fn measured(multi: &MultiKernel<Kernel>) -> usize {
     multi.events().iter().filter(|event| matches!(event, Event::Measured { .. })).count()
 }
 
-/// A MultiKernel that has measured 8. Only the test itself reports watched times.
+/// Returns a MultiKernel that has measured 8. Only the test itself reports watched times.
 fn watched() -> Arc<MultiKernel<Kernel>> {
     let watch = Watch { one_in: u32::MAX, limit: 1.5, samples: 1 };
     let multi = Arc::new(builder().watch(watch).build().unwrap());

@@ -23,7 +23,7 @@ const BELOW_RESOLUTION_MS: f64 = 1e-9;
 
 /// Runs kernels with the arguments of the call that missed.
 pub(super) trait Trial {
-    /// True if several runs may make one sample; false if each run needs a fresh input.
+    /// Returns true if several runs may make one sample; false if each run needs a fresh input.
     fn repeats(&self) -> bool;
 
     /// Runs a kernel this many times; returns the milliseconds of all runs together.

@@ -193,7 +193,7 @@ impl Picker {
         self.measure(key, values, miss, trial).unwrap_or(fallback)
     }
 
-    /// True if it is settled that nothing is measured. Such calls must be cheap.
+    /// Returns true if it is settled that nothing is measured. Such calls must be cheap.
     fn is_served_by_fallback(&self, key: u64) -> bool {
         let is_full = || self.table.load().len() >= self.max_picks && !lock(&self.slow).contains_key(&key);
         (self.limit_reported.load(Ordering::Relaxed) && is_full()) || lock(&self.given_up).contains(&key)

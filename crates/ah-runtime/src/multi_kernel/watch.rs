@@ -35,8 +35,8 @@ impl Watcher {
         Self { watch, samples: Mutex::default() }
     }
 
-    /// True for one call in `one_in`. Each thread has its own state: with 16 threads a shared counter costs more
-    /// than the look-up.
+    /// Returns true for one call in `one_in`. Each thread has its own state: with 16 threads a shared
+    /// counter costs more than the look-up.
     #[inline]
     pub(super) fn is_due(&self) -> bool {
         RANDOM.with(|state| {

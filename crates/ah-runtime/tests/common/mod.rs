@@ -8,8 +8,9 @@ use ah_types::{
     Precondition, Provenance, Ranked, Scalar, Test, Tree, expr,
 };
 
-/// A model that chooses `pad` for k above 100 and `orig` up to 100. The leaf of float64 declines, and types other than
-/// these two are unknown. Its domain is `m >= 8`. Features: m, k, dtype, and one derived.
+/// Returns a model that chooses `pad` for k above 100 and `orig` up to 100. The leaf of float64 declines,
+/// and types other than these two are unknown. Its domain is `m >= 8`. Features: m, k, dtype, and one
+/// derived.
 pub fn pad_mm(name: &str, device: Option<&Device>) -> Model {
     let ranked = |choice: &str, allowed: bool| {
         format!(
@@ -45,8 +46,9 @@ pub fn pad_mm(name: &str, device: Option<&Device>) -> Model {
     Model::parse(&text).unwrap()
 }
 
-/// A model of the size learned from the published logs: all features of `mixed_mm`, 54 choices, full trees of depth 8
-/// whose splits test derived features, and leaves that rank 20 choices. Several trees vote.
+/// Returns a model of the size learned from the published logs: all features of `mixed_mm`, 54 choices,
+/// full trees of depth 8 whose splits test derived features, and leaves that rank 20 choices. Several trees
+/// vote.
 pub fn mixed_mm(trees: u32) -> Model {
     let optimization = Optimization::built_in("mixed_mm").unwrap();
     let features = Features::new(optimization.schema().unwrap(), &optimization.derived).unwrap();
@@ -139,7 +141,7 @@ fn grow(nodes: &mut Vec<Node>, depth: usize, tree: u32, test: &dyn Fn(usize, u32
     id
 }
 
-/// A context inside the domain of [`mixed_mm`], by slot.
+/// Returns a context inside the domain of [`mixed_mm`], by slot.
 pub fn mixed_mm_values(m: f64, k: f64, n: f64) -> [Scalar<'static>; 11] {
     [
         m.into(),

@@ -36,7 +36,7 @@ pub fn pad(k: f64) -> Result<f64, String> {
     Ok(k * 2.0)
 }
 
-/// The fastest, where it is eligible.
+/// Returns the fastest, where it is eligible.
 pub fn stream(k: f64) -> Result<f64, String> {
     took("stream", STREAM_SLOWDOWN.get() / 128.0);
     Ok(k * 2.0)

@@ -77,13 +77,13 @@ impl Columns {
         Self { columns, rows }
     }
 
-    /// All columns.
+    /// Returns all columns.
     #[must_use]
     pub fn all(&self) -> &[Column] {
         &self.columns
     }
 
-    /// The number of inputs.
+    /// Returns the number of inputs.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
@@ -91,19 +91,19 @@ impl Columns {
 }
 
 impl Column {
-    /// The code of each input.
+    /// Returns the code of each input.
     #[must_use]
     pub fn codes(&self) -> &[u16] {
         &self.codes
     }
 
-    /// The number of codes.
+    /// Returns the number of codes.
     #[must_use]
     pub fn levels(&self) -> usize {
         self.bounds.len()
     }
 
-    /// The split between the codes `left` and `right`, neighbours inside a node: the greatest code
+    /// Returns the split between the codes `left` and `right`, neighbours inside a node: the greatest code
     /// that goes left, and the test. A threshold is the midpoint of the two values.
     #[must_use]
     pub fn test(&self, left: u16, right: u16) -> (u16, Test) {
@@ -121,13 +121,13 @@ impl Column {
     }
 }
 
-/// The midpoint as a finite number t with `left <= t < right`.
+/// Returns the midpoint as a finite number t with `left <= t < right`.
 fn midpoint(left: f64, right: f64) -> f64 {
     let middle = f64::midpoint(left.max(f64::MIN), right.min(f64::MAX));
     if middle < right { middle } else { left }
 }
 
-/// The ranks of the values of `inputs`; other values get the code of the next greater one.
+/// Returns the ranks of the values of `inputs`; other values get the code of the next greater one.
 fn numerical(slot: usize, values: &[f64], inputs: &[u32], max_bins: usize) -> Column {
     assert!((2..=1 << 16).contains(&max_bins), "from 2 to 65,536 bins");
     // The split rule does not tell -0 from 0.
@@ -158,8 +158,8 @@ fn numerical(slot: usize, values: &[f64], inputs: &[u32], max_bins: usize) -> Co
     Column { slot, category: None, codes, bounds }
 }
 
-/// The sorted categories of `inputs`, and a column for each. Two categories need one column: the other
-/// would be its mirror.
+/// Returns the sorted categories of `inputs`, and a column for each. Two categories need one column: the
+/// other would be its mirror.
 fn categorical(slot: usize, ids: &[u32], names: &[String], inputs: &[u32]) -> (Vec<String>, Vec<Column>) {
     let present: FxHashSet<u32> = inputs.iter().map(|&i| ids[i as usize]).collect();
     let mut order: Vec<u32> = (0..names.len() as u32).filter(|id| present.contains(id)).collect();

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::table::Table;
 use crate::params::SplitBy;
 
-/// The key of each of these inputs.
+/// Returns the key of each of these inputs.
 #[must_use]
 pub fn keys(
     table: &Table,
@@ -57,7 +57,7 @@ fn partition(inputs: &[u32], held_out: impl Fn(usize, u32) -> bool) -> Partition
     parts
 }
 
-/// The fold of each key, from 0 to `count - 1`. Folds differ in size by at most one distinct key.
+/// Returns the fold of each key, from 0 to `count - 1`. Folds differ in size by at most one distinct key.
 fn folds(keys: &[String], count: usize, seed: u64) -> Vec<usize> {
     let fractions = fractions(keys, seed, "folds");
     let mut distinct: Vec<(u64, &String)> = fractions.iter().map(|f| f.to_bits()).zip(keys).collect();
@@ -68,8 +68,8 @@ fn folds(keys: &[String], count: usize, seed: u64) -> Vec<usize> {
     keys.iter().map(|key| fold_of[key]).collect()
 }
 
-/// Inputs cut into `count` folds by their keys: for each fold a partition that holds it out. Inputs of
-/// further logs are in no fold, so every fit learns from them.
+/// Returns the inputs cut into `count` folds by their keys: for each fold a partition that holds it out.
+/// Inputs of further logs are in no fold, so every fit learns from them.
 #[must_use]
 pub fn partitions(table: &Table, inputs: &[u32], keys: &[String], count: usize, seed: u64) -> Vec<Partition> {
     let fold_of = folds(keys, count, seed);
@@ -78,7 +78,7 @@ pub fn partitions(table: &Table, inputs: &[u32], keys: &[String], count: usize, 
     (0..count).map(part).collect()
 }
 
-/// A fraction from 0 (included) to 1 (excluded) for each key, equal for equal keys.
+/// Returns a fraction from 0 (included) to 1 (excluded) for each key, equal for equal keys.
 fn fractions(keys: &[String], seed: u64, purpose: &str) -> Vec<f64> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&seed.to_le_bytes()).update(purpose.as_bytes()).update(&[0]);

@@ -17,20 +17,20 @@ use crate::policy::CellFilter;
 pub struct Cell {
     /// The choice.
     pub choice: ChoiceId,
-    /// Median feedback in milliseconds; infinite where the choice failed.
+    /// Median feedback in milliseconds; infinite if the choice failed.
     pub time: f64,
-    /// `ln(time / best time of this input)`, at least 0; infinite where the choice failed.
+    /// `ln(time / best time of this input)`, at least 0; infinite if the choice failed.
     pub log_slowdown: f64,
     /// Least and greatest feedback.
     pub interval: (f64, f64),
     /// The number of measurements; copies of one measurement count once.
     pub samples: u32,
-    /// True where the interval overlaps the winner's: the measurements cannot tell the two apart.
+    /// True if the interval overlaps the winner's: the measurements cannot tell the two apart.
     pub ties_winner: bool,
 }
 
 impl Cell {
-    /// True where it takes more than `limit` times as long as `base`. A failed choice is not slower:
+    /// Returns true if it takes more than `limit` times as long as `base`. A failed choice is not slower:
     /// it falls back.
     #[must_use]
     pub fn is_slower(&self, base: &Self, limit: f64) -> bool {
@@ -45,11 +45,11 @@ pub struct Input {
     pub text: Box<str>,
     /// The values of the logged features, by slot.
     pub values: Box<[Value]>,
-    /// The least median, in milliseconds; infinite where every choice failed.
+    /// The least median, in milliseconds; infinite if every choice failed.
     pub best: f64,
     /// How much it counts, in learning and in judging.
     pub weight: f64,
-    /// True where only a further log (`--also-train`) holds it: it is never held out.
+    /// True if only a further log (`--also-train`) holds it: it is never held out.
     pub further: bool,
     cells: Range<u32>,
 }
@@ -80,7 +80,7 @@ pub struct LogPart {
 }
 
 impl Table {
-    /// The medians of a log. Inputs behind the last part count 1.
+    /// Returns the medians of a log. Inputs behind the last part count 1.
     #[must_use]
     pub fn new(log: Log, parts: &[LogPart], filter: &CellFilter) -> Self {
         let Log { choices, inputs: logged, mut samples, .. } = log;
@@ -145,27 +145,27 @@ impl Table {
         Self { choices, inputs, cells, copies, filtered }
     }
 
-    /// The measured cells of an input, by choice.
+    /// Returns the measured cells of an input, by choice.
     #[must_use]
     pub fn cells(&self, input: u32) -> &[Cell] {
         let range = &self.inputs[input as usize].cells;
         &self.cells[range.start as usize..range.end as usize]
     }
 
-    /// The cell of a choice on an input, where it was measured.
+    /// Returns the cell of a choice on an input, where it was measured.
     #[must_use]
     pub fn cell(&self, input: u32, choice: ChoiceId) -> Option<&Cell> {
         let cells = self.cells(input);
         cells.binary_search_by_key(&choice, |c| c.choice).ok().map(|i| &cells[i])
     }
 
-    /// The cell of a choice on an input, where it gave a time.
+    /// Returns the cell of a choice on an input, where it gave a time.
     #[must_use]
     pub fn usable(&self, input: u32, choice: ChoiceId) -> Option<&Cell> {
         self.cell(input, choice).filter(|c| c.time.is_finite())
     }
 
-    /// The id of the choice of this name.
+    /// Returns the id of the choice of this name.
     #[must_use]
     pub fn choice_id(&self, name: &str) -> Option<ChoiceId> {
         let position = self.choices.binary_search_by(|c| c.as_str().cmp(name)).ok()?;
@@ -184,13 +184,13 @@ impl Table {
         })
     }
 
-    /// True where some choice of the input gave a time.
+    /// Returns true if some choice of the input gave a time.
     #[must_use]
     pub fn is_usable(&self, input: u32) -> bool {
         self.inputs[input as usize].best.is_finite()
     }
 
-    /// The log slowdown of taking the fallback. Where the fallback has no time, that of the slowest
+    /// Returns the log slowdown of taking the fallback. Where the fallback has no time, that of the slowest
     /// choice: nothing better is known there.
     #[must_use]
     pub fn fallback_price(&self, input: u32, fallback: ChoiceId) -> f64 {
@@ -203,7 +203,7 @@ impl Table {
         }
     }
 
-    /// The log slowdown of taking `choice`: where it has no time, that of the fallback.
+    /// Returns the log slowdown of taking `choice`: where it has no time, that of the fallback.
     #[must_use]
     pub fn price(&self, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
         match self.usable(input, choice) {
@@ -212,7 +212,7 @@ impl Table {
         }
     }
 
-    /// The choice with the least geometric-mean slowdown on these inputs when always taken, by its
+    /// Returns the choice with the least geometric-mean slowdown on these inputs when always taken, by its
     /// [`price`](Self::price). Without a fallback, a choice falls back to itself.
     #[must_use]
     pub fn best_single(&self, inputs: &[u32], fallback: Option<ChoiceId>) -> ChoiceId {

@@ -18,7 +18,7 @@ pub struct Cost {
     pub choice: ChoiceId,
     /// Log slowdown in units of [`COST_ONE`]; a failed choice costs what the fallback costs.
     pub cost: u32,
-    /// False where it failed.
+    /// False if it failed.
     pub usable: bool,
 }
 
@@ -33,7 +33,7 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// The costs of a table with this fallback, for the choices where `keep` is true.
+    /// Returns the costs of a table with this fallback, for the choices where `keep` is true.
     #[must_use]
     pub fn new(table: &Table, fallback: ChoiceId, keep: impl Fn(ChoiceId) -> bool) -> Self {
         let mut targets = Self {
@@ -117,26 +117,26 @@ impl Targets {
         }
     }
 
-    /// How much an input counts.
+    /// Returns how much an input counts.
     #[must_use]
     pub fn weight(&self, input: u32) -> u32 {
         self.weights[input as usize]
     }
 
-    /// The number of choices.
+    /// Returns the number of choices.
     #[must_use]
     pub fn choices(&self) -> usize {
         self.choices
     }
 
-    /// The measured choices of an input, by choice.
+    /// Returns the measured choices of an input, by choice.
     #[must_use]
     pub fn of(&self, input: u32) -> &[Cost] {
         let i = input as usize;
         &self.costs[self.offsets[i] as usize..self.offsets[i + 1] as usize]
     }
 
-    /// The winner of an input: the choice that costs least; of equals the first.
+    /// Returns the winner of an input: the choice that costs least; of equals the first.
     #[must_use]
     pub fn winner(&self, input: u32) -> Option<ChoiceId> {
         self.of(input).iter().filter(|c| c.usable).min_by_key(|c| c.cost).map(|c| c.choice)

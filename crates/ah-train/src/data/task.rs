@@ -63,7 +63,7 @@ impl Task {
     /// Reads the logs and makes them ready.
     ///
     /// # Errors
-    /// [`TrainError`] where a log, the optimization or a name is wrong, or the log holds too little.
+    /// [`TrainError`] if a log, the optimization or a name is wrong, or the log holds too little.
     pub fn read(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<Self, TrainError> {
         let mut log = read_logs(params)?;
         let mut warnings = irregular(&log.irregularities);
@@ -95,19 +95,19 @@ impl Task {
         })
     }
 
-    /// The fallback when learning from these inputs: the named one, else the best single choice.
+    /// Returns the fallback when learning from these inputs: the named one, else the best single choice.
     #[must_use]
     pub fn fallback(&self, inputs: &[u32]) -> ChoiceId {
         self.named_fallback.unwrap_or_else(|| self.table.best_single(inputs, None))
     }
 
-    /// The features as ranked from these inputs.
+    /// Returns the features as ranked from these inputs.
     #[must_use]
     pub fn ranked(&self, inputs: &[u32]) -> RankedFeatures {
         RankedFeatures::new(&self.values, inputs, MAX_BINS)
     }
 
-    /// The costs of all inputs with this fallback, for the choices of `portfolio` (empty: all).
+    /// Returns the costs of all inputs with this fallback, for the choices of `portfolio` (empty: all).
     #[must_use]
     pub fn targets(&self, fallback: ChoiceId, portfolio: &[ChoiceId]) -> Targets {
         Targets::new(&self.table, fallback, |c| portfolio.is_empty() || portfolio.contains(&c))
@@ -133,7 +133,7 @@ impl Task {
     /// Holds out the test part. Inputs of further logs stay in the training part.
     ///
     /// # Errors
-    /// [`TrainError::TooLittle`] where the test part is empty or the training part too small for the
+    /// [`TrainError::TooLittle`] if the test part is empty or the training part too small for the
     /// policy's folds.
     pub fn hold_out(&self, by: SplitBy, policy: &dyn Policy, seed: u64) -> Result<Partition, TrainError> {
         let keys = self.keys(by, &self.usable);
@@ -175,7 +175,7 @@ fn irregular(found: &Irregularities) -> Vec<String> {
     warnings
 }
 
-/// The given or built-in optimization, with the given training policy.
+/// Returns the given or built-in optimization, with the given training policy.
 fn optimization(
     params: &ValidParams,
     metadata: &Metadata,
@@ -246,7 +246,7 @@ fn check_names(optimization: &Optimization, logged: &Schema) -> Result<(), Train
     Ok(())
 }
 
-/// The log's features and the derived ones that they allow.
+/// Returns the log's features and the derived ones that they allow.
 fn features(
     optimization: &Optimization,
     policy: &dyn Policy,
@@ -272,7 +272,7 @@ fn features(
     })
 }
 
-/// The table of a log, with the weights of its inputs.
+/// Returns the table of a log, with the weights of its inputs.
 fn table(
     log: Log,
     params: &ValidParams,
@@ -300,7 +300,7 @@ fn table(
     Ok(table)
 }
 
-/// The fallback that is named: by the flag, else by the policy, else by the optimization.
+/// Returns the fallback that is named: by the flag, else by the policy, else by the optimization.
 fn named_fallback(
     params: &ValidParams,
     policy: &dyn Policy,
@@ -323,7 +323,7 @@ fn named_fallback(
     table.named(flag, choice).map(Some)
 }
 
-/// The optimization's precondition for the log's device. Where measured inputs break it, it is left
+/// Returns the optimization's precondition for the log's device. Where measured inputs break it, it is left
 /// out: the log shows that the domain is larger.
 fn precondition(
     optimization: &Optimization,
@@ -367,7 +367,7 @@ fn eligible(
     Ok(eligible)
 }
 
-/// The truth value that a field of the optimization holds.
+/// Returns the truth value that a field of the optimization holds.
 fn resolve(
     optimization: &Optimization,
     what: &'static str,
@@ -380,7 +380,7 @@ fn resolve(
     parsed.resolve_bool(schema).map_err(|e| wrong(e.to_string()))
 }
 
-/// The inputs with a usable choice and all features defined.
+/// Returns the inputs with a usable choice and all features defined.
 fn usable(
     table: &Table,
     features: &Features,
@@ -409,7 +409,7 @@ fn usable(
     all.filter(|&i| table.is_usable(i)).filter(defined).collect()
 }
 
-/// The inputs that the row filter and the policy keep.
+/// Returns the inputs that the row filter and the policy keep.
 fn filtered(
     mut usable: Vec<u32>,
     optimization: &Optimization,
@@ -444,7 +444,7 @@ fn enough(table: &Table, usable: &[u32]) -> Result<(), TrainError> {
     if usable.len() < MIN_INPUTS { Err(too_few(usable.len())) } else { Ok(()) }
 }
 
-/// The error of a training with so few inputs.
+/// Returns the error of a training with so few inputs.
 pub(crate) fn too_few(inputs: usize) -> TrainError {
     TrainError::TooLittle {
         what: format!("expected at least {MIN_INPUTS} distinct inputs to learn from, found {inputs}"),

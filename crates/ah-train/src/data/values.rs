@@ -34,7 +34,7 @@ impl FeatureValues {
 
 /// The values of one feature on all inputs.
 pub enum Values {
-    /// NaN where undefined.
+    /// NaN if undefined.
     Numbers(Vec<f64>),
     /// Positions in the list of names; `UNDEFINED` where undefined.
     Categories(Vec<u32>, Vec<String>),
@@ -43,7 +43,7 @@ pub enum Values {
 const UNDEFINED: u32 = u32::MAX;
 
 impl Values {
-    /// The values of the next feature: logged, or computed from the ones in `done`.
+    /// Returns the values of the next feature: logged, or computed from the ones in `done`.
     fn new(table: &Table, features: &Features, done: &[Self]) -> Self {
         let slot = done.len();
         let derived = slot.checked_sub(features.base().len()).map(|i| &features.derived()[i].1);

@@ -16,7 +16,7 @@ pub struct DeviceKeys {
     pub collection: Option<Collection>,
 }
 
-/// The device that the flags name.
+/// Returns the device that the flags name.
 ///
 /// # Errors
 /// [`ImportError`] where `--device` is no log.
@@ -41,7 +41,7 @@ pub fn keys(params: &ImportParams) -> Result<DeviceKeys, ImportError> {
     Ok(DeviceKeys { device_capa, shared_memory, collection })
 }
 
-/// The first line of a log.
+/// Returns the first line of a log.
 fn metadata(path: &Path) -> Result<Metadata, ImportError> {
     // Some thousand choices by name.
     const MOST: u64 = 16 << 20;

@@ -41,7 +41,7 @@ impl fmt::Display for Place {
 /// Why a row cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The column; empty where the whole row is meant.
+    /// The column; empty if the whole row is meant.
     pub column: String,
     /// What should stand there.
     pub expected: String,
@@ -160,7 +160,7 @@ pub(super) fn io_error(path: &Path, action: &'static str) -> impl FnOnce(std::io
     move |source| ImportError::Io { path: path.to_owned(), action, source }
 }
 
-/// The first twenty names, and how many more there are.
+/// Returns the first twenty names, and how many more there are.
 pub(super) fn listed(names: &[String]) -> String {
     const MOST: usize = 20;
     let mut list = names.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join(", ");

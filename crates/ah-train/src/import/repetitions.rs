@@ -31,7 +31,7 @@ pub struct Repetitions {
 }
 
 impl Repetitions {
-    /// Adds the least time that a row gives for a choice; infinite where it failed.
+    /// Adds the least time that a row gives for a choice; infinite if it failed.
     pub fn add(&mut self, features: &str, choice: &str, ms: f64, row: RowId) {
         let mut hasher = FxHasher::default();
         hasher.write(features.as_bytes());
@@ -50,7 +50,8 @@ impl Repetitions {
         }
     }
 
-    /// The number of pairs whose rows contradict each other, and the first of them in the order of rows.
+    /// Returns the number of pairs whose rows contradict each other, and the first of them in the order of
+    /// rows.
     pub fn contradictions(&self) -> Option<(usize, Spread)> {
         let apart = || self.pairs.values().filter(|spread| spread.greatest > APART * spread.least);
         let first = apart().min_by_key(|spread| spread.least_row.min(spread.greatest_row))?;

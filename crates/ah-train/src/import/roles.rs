@@ -51,7 +51,7 @@ impl Roles {
     /// Finds the columns that the flags name, or the format by itself.
     ///
     /// # Errors
-    /// [`ImportError::UnknownColumn`]; [`ImportError::Parameter`] where a flag is missing.
+    /// [`ImportError::UnknownColumn`]; [`ImportError::Parameter`] if a flag is missing.
     pub fn find(path: &Path, table: &dyn Table, params: &ImportParams) -> Result<Self, ImportError> {
         let defaults = table.defaults();
         let finder = Finder { path, columns: table.columns(), params };
@@ -135,8 +135,8 @@ impl Finder<'_> {
         Ok(features)
     }
 
-    /// A column a choice: the named ones, else all that are no features. A column without a name is the index
-    /// that pandas writes.
+    /// Returns a column a choice: the named ones, else all that are no features. A column without a name is
+    /// the index that pandas writes.
     fn wide(&self, is_feature: &dyn Fn(&String) -> bool) -> Result<Vec<Column>, ImportError> {
         let index = |name: &str| name.is_empty() || name.starts_with("__index_level_");
         let others: Vec<String> =
@@ -148,7 +148,7 @@ impl Finder<'_> {
         self.all("--choice", names)
     }
 
-    /// A row a timing: the columns of the choice, and of the times.
+    /// Returns a row a timing: the columns of the choice, and of the times.
     fn long(
         &self,
         defaults: &Defaults,

@@ -14,7 +14,7 @@ pub struct JudgedInput {
     pub ranking: Vec<ChoiceId>,
     /// What the model takes where it is not told what is offered.
     pub plain: PlainPick,
-    /// True where a feature is outside the range of its leaf's training inputs.
+    /// True if a feature is outside the range of its leaf's training inputs.
     pub outside: bool,
 }
 
@@ -29,8 +29,8 @@ pub enum PlainPick {
     Untimed,
 }
 
-/// The decisions of `model` on these inputs of `table`. `slots` are the table's slots of the model's
-/// features; a feature that the table lacks is undefined.
+/// Returns the decisions of `model` on these inputs of `table`. `slots` are the table's slots of the
+/// model's features; a feature that the table lacks is undefined.
 #[must_use]
 pub fn decide(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usize>]) -> Vec<JudgedInput> {
     let to_table: Vec<Option<ChoiceId>> = model.choices.iter().map(|c| table.choice_id(c)).collect();

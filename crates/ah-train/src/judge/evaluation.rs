@@ -28,7 +28,7 @@ pub struct Evaluation {
 /// Judges `model` on `logs`.
 ///
 /// # Errors
-/// [`TrainError`] where a log cannot be read or is of another optimization.
+/// [`TrainError`] if a log cannot be read or is of another optimization.
 pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<Evaluation, TrainError> {
     let log = log::read_with(logs, ReadOptions { skip_bad_rows, max_rows: None })?;
     if log.metadata.name != model.optimization {
@@ -54,14 +54,14 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     Ok(Evaluation { table, judged, comparison, warnings })
 }
 
-/// The model's own limit: that of its promise, else the one that its training judged by.
+/// Returns the model's own limit: that of its promise, else the one that its training judged by.
 fn max_slowdown(model: &Model) -> f64 {
     let recorded = || model.provenance.parameters.get("asked")?.get("max_slowdown")?.as_f64();
     let promised = model.promise.as_ref().map(|promise| promise.limit);
     promised.or_else(recorded).unwrap_or(Params::default().max_slowdown)
 }
 
-/// The log's slots of the model's features, by name and kind. A feature that the log lacks is
+/// Returns the log's slots of the model's features, by name and kind. A feature that the log lacks is
 /// undefined wherever a decision needs it.
 fn slots(model: &Model, log: &Log, warnings: &mut Vec<String>) -> Vec<Option<usize>> {
     let features = model.features.base().features();
@@ -90,7 +90,7 @@ fn slots(model: &Model, log: &Log, warnings: &mut Vec<String>) -> Vec<Option<usi
 
 impl Evaluation {
     /// Writes one line for each input: its features as in the log, joined by commas, a tab, the
-    /// choices best first joined by `;` (none where the model declines).
+    /// choices best first joined by `;` (none if the model declines).
     ///
     /// # Errors
     /// [`TrainError::Io`] names the file.

@@ -12,10 +12,10 @@ pub type Dataset<'a> = DatasetBase<Rows<'a>, &'a Targets>;
 
 /// Grows trees. Every implementation of linfa's `Fit` for our data is one.
 pub trait Learner: Send + Sync {
-    /// The tree for these rows. The same rows give the same tree, whatever the threads.
+    /// Returns the tree for these rows. The same rows give the same tree, whatever the threads.
     ///
     /// # Errors
-    /// [`TrainError::Linfa`] where linfa refuses.
+    /// [`TrainError::Linfa`] if linfa refuses.
     fn grow(&self, dataset: &Dataset<'_>) -> Result<GrownTree, TrainError>;
 }
 

@@ -26,7 +26,7 @@ use crate::tree::{FittedTrees, RankedChoice};
 pub const CONFIDENCE: f64 = 0.95;
 
 impl PromiseMode {
-    /// How the promise is calibrated, as the model says it.
+    /// Returns how the promise is calibrated, as the model says it.
     #[must_use]
     pub fn calibration(self) -> CalibrationMode {
         match self {
@@ -36,7 +36,7 @@ impl PromiseMode {
         }
     }
 
-    /// The tested share and the level of the test.
+    /// Returns the tested share and the level of the test.
     #[must_use]
     pub fn test(self, target: f64) -> (f64, f64) {
         match self {
@@ -46,7 +46,7 @@ impl PromiseMode {
         }
     }
 
-    /// The least number of inputs with which a threshold without violations passes.
+    /// Returns the least number of inputs with which a threshold without violations passes.
     #[must_use]
     pub fn min_inputs(self, target: f64) -> usize {
         let (share, level) = self.test(target);
@@ -98,7 +98,7 @@ pub fn pick(ranking: &[RankedChoice], fallback: ChoiceId, threshold: f64) -> Opt
     None
 }
 
-/// The violations of the limit on these inputs, which must not have grown `fitted`.
+/// Returns the violations of the limit on these inputs, which must not have grown `fitted`.
 #[must_use]
 pub fn violations(
     fitted: &FittedTrees,

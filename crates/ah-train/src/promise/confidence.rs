@@ -28,7 +28,7 @@ fn confidence(leaf: &Leaf, configuration: &Configuration) -> f64 {
     }
 }
 
-/// The least confidence with which at most `share` of the inputs is decided wrongly. Each input is
+/// Returns the least confidence with which at most `share` of the inputs is decided wrongly. Each input is
 /// judged by trees that it did not grow; a decision is wrong where its choice does not tie the winner.
 ///
 /// # Errors

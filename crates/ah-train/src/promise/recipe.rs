@@ -48,7 +48,7 @@ pub struct Heuristic {
     pub fallback: ChoiceId,
     /// Choices up to this price (`tree::price`) are allowed.
     pub threshold: f64,
-    /// `None` where no promise is asked for, or none is possible.
+    /// `None` if no promise is asked for, or none is possible.
     pub promise: Option<Promise>,
 }
 
@@ -121,7 +121,7 @@ impl Recipe<'_> {
         Ok(trees)
     }
 
-    /// The inputs that grow the trees, and the partition of each calibration fit.
+    /// Returns the inputs that grow the trees, and the partition of each calibration fit.
     fn calibration_parts(&self, inputs: &[u32]) -> (Vec<u32>, Vec<Partition>) {
         let seed = self.params.seed;
         let folds = |by| {
@@ -161,7 +161,7 @@ impl Recipe<'_> {
         }
     }
 
-    /// The median number of measurements of a cell.
+    /// Returns the median number of measurements of a cell.
     fn median_runs(&self, inputs: &[u32]) -> u32 {
         let cells = inputs.iter().flat_map(|&i| self.task.table.cells(i));
         let mut runs: Vec<u32> = cells.filter(|c| c.time.is_finite()).map(|c| c.samples).collect();
@@ -169,7 +169,7 @@ impl Recipe<'_> {
         if runs.is_empty() { 0 } else { *runs.select_nth_unstable(middle).1 }
     }
 
-    /// The trees of a model; choices with a price above `threshold` are not allowed.
+    /// Returns the trees of a model; choices with a price above `threshold` are not allowed.
     #[must_use]
     pub fn trees(&self, heuristic: &Heuristic, threshold: f64) -> Vec<Tree> {
         let rows = Rows { columns: &self.features.columns, inputs: &heuristic.grown_from };

@@ -7,7 +7,7 @@ use ah_types::{Model, Node, Test, artefact};
 
 use crate::error::TrainError;
 
-/// The graph's text.
+/// Returns the graph's text.
 #[must_use]
 pub fn text(model: &Model) -> String {
     let name = |slot: usize| model.features.all().features()[slot].name.as_str();
@@ -54,7 +54,8 @@ pub fn write(model: &Model, path: &Path) -> Result<(), TrainError> {
     })
 }
 
-/// A quoted string of DOT. Names come from logs, so characters that would end the string are escaped.
+/// Returns a quoted string of DOT. Names come from logs, so characters that would end the string are
+/// escaped.
 fn quoted(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     format!("\"{escaped}\"")

@@ -7,7 +7,7 @@ use crate::judge::{Comparison, Metrics};
 use crate::params::SplitBy;
 use crate::train::TrainedModel;
 
-/// The table of a training: the heuristic on held-out inputs beside always taking one choice.
+/// Returns the table of a training: the heuristic on held-out inputs beside always taking one choice.
 #[must_use]
 pub fn trained(trained: &TrainedModel) -> String {
     let held_out = &trained.held_out;
@@ -52,7 +52,7 @@ pub fn trained(trained: &TrainedModel) -> String {
     text + &forgone(trained)
 }
 
-/// The table of `ah-train evaluate`.
+/// Returns the table of `ah-train evaluate`.
 #[must_use]
 pub fn evaluated(name: &str, comparison: &Comparison) -> String {
     let inputs = || vec![comparison.model.inputs.to_string()];
@@ -62,7 +62,7 @@ pub fn evaluated(name: &str, comparison: &Comparison) -> String {
     format!("{table}\n{}{}", plain(&comparison.model), outside(&comparison.model, "these"))
 }
 
-/// How the heuristic does where it is not told what is offered, if that differs.
+/// Returns how the heuristic does where it is not told what is offered, if that differs.
 fn plain(metrics: &Metrics) -> String {
     let differs = (metrics.plain_slowdown - metrics.slowdown).abs() >= 5e-5;
     if !differs && metrics.plain_untimed == 0 {
@@ -111,7 +111,7 @@ fn baselines(table: &mut Table, comparison: &Comparison, further: impl Fn() -> V
     }
 }
 
-/// The promise, the evidence for it, and its limits.
+/// Returns the promise, the evidence for it, and its limits.
 fn promise(p: &Promise, trained: &TrainedModel) -> String {
     let model = &trained.model;
     let fallback = model.fallback.map_or("the fallback", |f| model.choice_name(f));
@@ -157,7 +157,7 @@ fn forgone(trained: &TrainedModel) -> String {
     )
 }
 
-/// A share in percent, with at most two digits behind the point.
+/// Returns a share in percent, with at most two digits behind the point.
 fn percent(share: f64) -> f64 {
     (share * 1e4).round() / 1e2
 }

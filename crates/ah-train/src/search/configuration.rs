@@ -24,7 +24,7 @@ pub enum Configuration {
 const CLASSIFIER_KAPPA: f64 = 1.0;
 
 impl Configuration {
-    /// The learner's name.
+    /// Returns the learner's name.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -37,13 +37,13 @@ impl Configuration {
         }
     }
 
-    /// True where leaves predict costs instead of winners.
+    /// Returns true if leaves predict costs instead of winners.
     #[must_use]
     pub fn is_regression(&self) -> bool {
         matches!(self, Self::Soft(s) if s.temperatures.is_empty())
     }
 
-    /// The greatest number of splits on a path.
+    /// Returns the greatest number of splits on a path.
     #[must_use]
     pub fn max_depth(&self) -> usize {
         match self {
@@ -59,7 +59,7 @@ impl Configuration {
         }
     }
 
-    /// The same with another depth limit.
+    /// Returns the same with another depth limit.
     #[must_use]
     pub fn with_depth(&self, depth: usize) -> Self {
         let mut other = self.clone();
@@ -108,7 +108,7 @@ impl Configuration {
         Ok(self.finish(&grown, rows, targets))
     }
 
-    /// The configurations of `trees` trees that vote: this one, then presets with other errors.
+    /// Returns the configurations of `trees` trees that vote: this one, then presets with other errors.
     #[must_use]
     pub fn committee(&self, trees: usize) -> Vec<Self> {
         let others = Preset::COMMITTEE

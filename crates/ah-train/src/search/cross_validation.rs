@@ -73,8 +73,8 @@ pub fn cross_validate(
     Ok(configurations.map(|(g, d)| score(g, d)).collect())
 }
 
-/// The first configuration at its greatest depth, unless another is better by 1.96 standard
-/// errors. The cheapest alone would follow the noise of the folds.
+/// Returns the first configuration at its greatest depth, unless another is better by 1.96 standard errors.
+/// The cheapest alone would follow the noise of the folds.
 #[must_use]
 pub fn best(scored: &[ScoredConfiguration]) -> Option<&ScoredConfiguration> {
     // Against itself the first has no error.

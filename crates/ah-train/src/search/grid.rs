@@ -18,7 +18,7 @@ pub struct Grid {
 const MAX_FOR_THOROUGH: usize = 40_000;
 
 impl Grid {
-    /// The grid of a learner over these depths and leaf sizes, for a table of `inputs` × `columns`.
+    /// Returns the grid of a learner over these depths and leaf sizes, for a table of `inputs` × `columns`.
     #[must_use]
     pub fn new(
         kind: LearnerKind,

@@ -18,7 +18,7 @@ pub struct Portfolio {
     pub choices: Vec<ChoiceId>,
     /// The geometric-mean slowdown where the best of them is always taken.
     pub slowdown: f64,
-    /// True where no other set of this size loses less; false where the search was greedy.
+    /// True if no other set of this size loses less; false if the search was greedy.
     pub exact: bool,
 }
 

@@ -11,7 +11,7 @@ use super::scores::Scores;
 use super::shortlist;
 use crate::data::{Rows, Table};
 
-/// The trees of a model, with leaves made from `rows`: the rows that `fitted` was learned from.
+/// Returns the trees of a model, with leaves made from `rows`: the rows that `fitted` was learned from.
 ///
 /// Choices with a [price](super::price) above `threshold` are not allowed.
 #[must_use]
@@ -107,7 +107,8 @@ impl RankableChoices {
         Self { rankable, last }
     }
 
-    /// The choices of a node, best first, up to the last one that is before the end inside or outside.
+    /// Returns the choices of a node, best first, up to the last one that is before the end inside or
+    /// outside.
     fn ranking(&self, scores: &Scores, node: u32, outside: Option<&[f64]>) -> Vec<(ChoiceId, f64)> {
         let mut ranking = scores.ranking(node);
         ranking.retain(|(choice, _)| self.rankable[choice.index()]);
@@ -124,7 +125,7 @@ impl RankableChoices {
     }
 }
 
-/// The leaf's ranking by these scores; empty where the order is that of its own.
+/// Returns the leaf's ranking by these scores; empty if the order is that of its own.
 fn places_outside(leaf: &Leaf, scores: &[f64]) -> Vec<Place> {
     let mut places: Vec<Place> = leaf.places(false).collect();
     places.iter_mut().for_each(|place| place.score = scores[place.choice.index()]);

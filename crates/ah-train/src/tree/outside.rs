@@ -30,20 +30,20 @@ pub struct OutsideScores {
 }
 
 impl OutsideScores {
-    /// The scores and ranges of every node from the rows that reach it.
+    /// Returns the scores and ranges of every node from the rows that reach it.
     #[must_use]
     pub fn new(tree: &GrownTree, table: &Table, rows: &Rows<'_>, targets: &Targets) -> Self {
         let ranges = tree.members(rows).iter().map(|members| ranges(table, members)).collect();
         Self { scores: Scores::new(tree, rows, targets, KAPPA), ranges }
     }
 
-    /// The scores of a leaf outside its ranges, by choice; `inside` are its own.
+    /// Returns the scores of a leaf outside its ranges, by choice; `inside` are its own.
     #[must_use]
     pub fn leaf(&self, leaf: u32, inside: &[f64]) -> Vec<f64> {
         self.scores.node(leaf).iter().zip(inside).map(|(outside, inside)| outside.max(*inside)).collect()
     }
 
-    /// The scores that hold for these values of the logged features in a leaf.
+    /// Returns the scores that hold for these values of the logged features in a leaf.
     #[must_use]
     pub fn at<'a>(&self, leaf: u32, values: &[Value], inside: &'a [f64]) -> Cow<'a, [f64]> {
         let is_outside = |(range, value): (&Option<(f64, f64)>, &Value)| {
@@ -56,7 +56,7 @@ impl OutsideScores {
     }
 }
 
-/// The least and greatest value of each logged feature on these inputs.
+/// Returns the least and greatest value of each logged feature on these inputs.
 #[must_use]
 pub fn ranges(table: &Table, members: &[u32]) -> Ranges {
     let Some(&first) = members.first() else { return Vec::new() };

@@ -50,7 +50,7 @@ struct SlowCount {
 }
 
 impl Prices {
-    /// The prices of all nodes, from the rows that reach them.
+    /// Returns the prices of all nodes, from the rows that reach them.
     #[must_use]
     pub fn new(
         tree: &GrownTree,
@@ -90,7 +90,7 @@ impl Prices {
         Self { choices, prices: risks.iter().zip(&counts).enumerate().map(price).collect() }
     }
 
-    /// The price of a choice in a leaf; 0 where none was computed.
+    /// Returns the price of a choice in a leaf; 0 if none was computed.
     #[must_use]
     pub fn of(&self, leaf: u32, choice: ChoiceId) -> f64 {
         self.prices.get(leaf as usize * self.choices + choice.index()).map_or(0.0, |&r| f64::from(r))

@@ -31,7 +31,7 @@ pub struct Scores {
 }
 
 impl Scores {
-    /// The scores of every node from the rows that reach it.
+    /// Returns the scores of every node from the rows that reach it.
     #[must_use]
     pub fn new(tree: &GrownTree, rows: &Rows<'_>, targets: &Targets, kappa: f64) -> Self {
         let choices = targets.choices();
@@ -76,14 +76,14 @@ impl Scores {
         Self { choices, scores }
     }
 
-    /// The scores of a node, by choice.
+    /// Returns the scores of a node, by choice.
     #[must_use]
     pub fn node(&self, node: u32) -> &[f64] {
         &self.scores[node as usize * self.choices..][..self.choices]
     }
 
-    /// The cost of the choice that a node picks for an input: of the measured choices the one with the
-    /// least score, of equals the first.
+    /// Returns the cost of the choice that a node picks for an input: of the measured choices the one with
+    /// the least score, of equals the first.
     #[must_use]
     pub fn cost(&self, node: u32, targets: &Targets, input: u32) -> u32 {
         let scores = self.node(node);
@@ -97,7 +97,7 @@ impl Scores {
         best.1
     }
 
-    /// All choices of a node, best first.
+    /// Returns all choices of a node, best first.
     #[must_use]
     pub fn ranking(&self, node: u32) -> Vec<(ChoiceId, f64)> {
         let ids = (0_u32..).map(ChoiceId);

@@ -8,7 +8,8 @@ pub const HEAD: &str = r#"{"name": "pad_mm", "shared_memory": 166912, "device_ca
 m,k,n,mat1_dtype,choice,feedback
 "#;
 
-/// A log of `inputs` inputs with three runs of `orig` and of `pad` each; padding is faster for odd k.
+/// Returns a log of `inputs` inputs with three runs of `orig` and of `pad` each; padding is faster for odd
+/// k.
 pub fn log(inputs: usize) -> String {
     let mut text = HEAD.to_owned();
     for i in 0..inputs {
@@ -23,7 +24,7 @@ pub fn log(inputs: usize) -> String {
     text
 }
 
-/// A published log, where its folder exists.
+/// Returns a published log, where its folder exists.
 pub fn published(name: &str) -> Option<PathBuf> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);
     let path = if path.exists() {

@@ -8,7 +8,7 @@ use crate::context::{Scalar, bool_name};
 use crate::row::Row;
 
 impl TypedExpr {
-    /// The value for one row, or `None` where it is undefined. Never panics.
+    /// Returns the value for one row, or `None` if it is undefined. Never panics.
     #[must_use]
     pub fn eval<'a>(&'a self, row: &'a (impl Row + ?Sized)) -> Option<Scalar<'a>> {
         match self {
@@ -18,7 +18,7 @@ impl TypedExpr {
         }
     }
 
-    /// The number for one row; NaN where it is undefined or no number.
+    /// Returns the number for one row; NaN if it is undefined or no number.
     #[must_use]
     pub fn eval_number(&self, row: &(impl Row + ?Sized)) -> f64 {
         match self {
@@ -27,7 +27,8 @@ impl TypedExpr {
         }
     }
 
-    /// The category for one row, `True` or `False` for a truth value; `None` where it is undefined or a number.
+    /// Returns the category for one row, `True` or `False` for a truth value; `None` if it is undefined or
+    /// a number.
     #[must_use]
     pub fn eval_category<'a>(&'a self, row: &'a (impl Row + ?Sized)) -> Option<&'a str> {
         match self {
@@ -39,7 +40,7 @@ impl TypedExpr {
 }
 
 impl NumberExpr {
-    /// The number for one row; NaN where it is undefined.
+    /// Returns the number for one row; NaN if it is undefined.
     ///
     /// Most operands are features and constants. Reading them here, without a call, halves the time.
     #[inline(always)]
@@ -76,7 +77,7 @@ fn choose(c: &BoolExpr, a: &NumberExpr, b: &NumberExpr, row: &(impl Row + ?Sized
 }
 
 impl BoolExpr {
-    /// The truth value for one row; `None` where it is undefined.
+    /// Returns the truth value for one row; `None` if it is undefined.
     #[must_use]
     pub fn eval(&self, row: &(impl Row + ?Sized)) -> Option<bool> {
         match self {
@@ -110,7 +111,7 @@ impl BoolExpr {
 }
 
 impl CategoryExpr {
-    /// The category for one row; `None` where it is undefined.
+    /// Returns the category for one row; `None` if it is undefined.
     #[must_use]
     pub fn eval<'a>(&'a self, row: &'a (impl Row + ?Sized)) -> Option<&'a str> {
         match self {

@@ -173,7 +173,7 @@ impl Function {
         }
     }
 
-    /// True where it takes two or more operands rather than one.
+    /// Returns true if it takes two or more operands rather than one.
     #[must_use]
     pub fn is_variadic(self) -> bool {
         matches!(self, Self::Min | Self::Max)

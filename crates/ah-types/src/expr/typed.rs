@@ -20,7 +20,7 @@ pub enum Type {
 }
 
 impl Type {
-    /// The kind of the feature that an expression of this type derives.
+    /// Returns the kind of the feature that an expression of this type derives.
     #[must_use]
     pub fn kind(self) -> FeatureKind {
         match self {
@@ -158,7 +158,7 @@ pub enum Arithmetic {
 }
 
 impl Arithmetic {
-    /// The result; NaN where it or an operand is undefined.
+    /// Returns the result; NaN if it or an operand is undefined.
     #[inline(always)]
     #[must_use]
     pub fn apply(self, a: f64, b: f64) -> f64 {
@@ -189,7 +189,7 @@ impl Arithmetic {
 }
 
 impl Comparison {
-    /// Whether the comparison holds; undefined where an operand is NaN.
+    /// Returns whether the comparison holds; undefined where an operand is NaN.
     #[inline(always)]
     #[must_use]
     pub fn holds(self, a: f64, b: f64) -> Option<bool> {

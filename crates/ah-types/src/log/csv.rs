@@ -49,7 +49,7 @@ pub(super) fn split(line: &[u8], fields: &mut Vec<Range<usize>>) -> Result<(), u
     }
 }
 
-/// The text of a field without its quotes.
+/// Returns the text of a field without its quotes.
 pub(super) fn unquote(field: &str) -> Cow<'_, str> {
     match field.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         Some(inner) => Cow::Owned(inner.replace("\"\"", "\"")),
@@ -67,7 +67,7 @@ pub fn quote(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The column of a byte of a line, in characters from 1.
+/// Returns the column of a byte of a line, in characters from 1.
 pub(super) fn column(line: &[u8], byte: usize) -> usize {
     String::from_utf8_lossy(&line[..byte]).chars().count() + 1
 }

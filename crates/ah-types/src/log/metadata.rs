@@ -53,7 +53,7 @@ pub struct Collection {
 }
 
 impl Metadata {
-    /// The metadata of a new log.
+    /// Returns the metadata of a new log.
     #[must_use]
     pub fn new(name: &str, schema: &Schema, choices: Vec<String>, collection: Collection) -> Self {
         let names = |kind| schema.names(kind).map(str::to_owned).collect();
@@ -74,7 +74,7 @@ impl Metadata {
         self.collection.as_ref().map(|c| &c.device)
     }
 
-    /// The kind of the feature of this name.
+    /// Returns the kind of the feature of this name.
     #[must_use]
     pub fn kind_of(&self, feature: &str) -> Option<FeatureKind> {
         if self.numerical_features.iter().any(|n| n == feature) {
@@ -86,7 +86,7 @@ impl Metadata {
         }
     }
 
-    /// The features in the metadata's order: numerical, then categorical.
+    /// Returns the features in the metadata's order: numerical, then categorical.
     ///
     /// # Errors
     /// [`DuplicateFeature`] if a name occurs twice.

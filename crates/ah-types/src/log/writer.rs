@@ -122,7 +122,7 @@ impl LogWriter {
         })
     }
 
-    /// The features in the order of the log's header.
+    /// Returns the features in the order of the log's header.
     #[must_use]
     pub fn schema(&self) -> &Schema {
         &self.schema

@@ -164,13 +164,13 @@ pub struct LogRecord {
 }
 
 impl Model {
-    /// The name of a choice.
+    /// Returns the name of a choice.
     #[must_use]
     pub fn choice_name(&self, id: ChoiceId) -> &str {
         &self.choices[id.index()]
     }
 
-    /// The id of the choice of this name.
+    /// Returns the id of the choice of this name.
     #[must_use]
     pub fn choice_id(&self, name: &str) -> Option<ChoiceId> {
         let position = self.choices.binary_search_by(|c| c.as_str().cmp(name)).ok()?;

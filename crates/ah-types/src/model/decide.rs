@@ -107,7 +107,7 @@ impl Model {
         Leaves::new(self, values, |tree| self.reached(tree, &row))
     }
 
-    /// The leaf of one tree that this row reaches.
+    /// Returns the leaf of one tree that this row reaches.
     fn reached(&self, tree: usize, row: &(impl Row + ?Sized)) -> Result<&Leaf, Unsure> {
         let tree = &self.trees[tree];
         let index = tree.leaf_index(row, |slot, category| self.knows(slot, category))?;
@@ -218,7 +218,7 @@ impl<'a> Leaves<'a> {
         self.others.iter().copied().flatten().chain(self.more.iter().copied())
     }
 
-    /// The votes on the offered choices, in the order of the first leaf's ranking.
+    /// Returns the votes on the offered choices, in the order of the first leaf's ranking.
     fn votes(&self, mut offered: impl FnMut(ChoiceId) -> bool) -> impl Iterator<Item = Place> {
         let ReachedLeaf { leaf, outside } = self.first;
         leaf.places(outside).filter(move |place| offered(place.choice)).filter_map(|mut vote| {

@@ -84,7 +84,7 @@ impl Optimization {
         Self { features: schema.features().to_vec(), ..Self::new(&metadata.name) }
     }
 
-    /// An optimization of this name, without features, fallback or rules.
+    /// Returns an optimization of this name, without features, fallback or rules.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self {
@@ -100,7 +100,7 @@ impl Optimization {
         }
     }
 
-    /// The logged features as a schema.
+    /// Returns the logged features as a schema.
     ///
     /// # Errors
     /// [`OptimizationError::Duplicate`] when two share a name.
@@ -156,7 +156,7 @@ impl Optimization {
         self.choices.iter().filter_map(rule).collect()
     }
 
-    /// The first fallback that is among `choices`.
+    /// Returns the first fallback that is among `choices`.
     #[must_use]
     pub fn fallback_among<'a>(&'a self, choices: &[impl AsRef<str>]) -> Option<&'a str> {
         self.fallback.iter().map(String::as_str).find(|f| choices.iter().any(|c| c.as_ref() == *f))

@@ -14,12 +14,12 @@ macro_rules! built_in {
 built_in!["pad_mm", "mm", "mixed_mm", "softmax", "flex_attention"];
 
 impl Optimization {
-    /// The names of the built-in optimizations.
+    /// Returns the names of the built-in optimizations.
     pub fn built_in_names() -> impl Iterator<Item = &'static str> {
         BUILT_IN.iter().map(|(name, _)| *name)
     }
 
-    /// The built-in optimization of this name.
+    /// Returns the built-in optimization of this name.
     ///
     /// # Errors
     /// [`OptimizationError::Unknown`] lists the names that exist.

@@ -32,7 +32,7 @@ pub struct RustLanguage<'a> {
     enums: Vec<String>,
 }
 
-/// The name of the crate.
+/// Returns the name of the crate.
 pub fn krate(heuristic: &str) -> String {
     single(heuristic, Case::Snake, "heuristic", &[RESERVED, RESERVED_CRATES].join(" "))
 }
@@ -54,7 +54,7 @@ impl<'a> RustLanguage<'a> {
         }
     }
 
-    /// The path of the variant for a category of a logged feature.
+    /// Returns the path of the variant for a category of a logged feature.
     fn variant(&self, slot: usize, category: &str) -> String {
         let variant = self.lowered.variants[slot].binary_search(&category);
         let variant = variant.map_or("Other", |i| self.names.variants[slot][i].as_str());

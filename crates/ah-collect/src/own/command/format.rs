@@ -181,7 +181,7 @@ impl CommandsTable {
         })
     }
 
-    /// Every choice for every combination of the parameters that its command uses.
+    /// Returns every choice for every combination of the parameters that its command uses.
     fn choices(&self) -> Result<Vec<CommandChoice>, String> {
         let mut choices: Vec<CommandChoice> = Vec::new();
         for (name, text) in &self.choices {

@@ -114,7 +114,7 @@ fn tail(mut output: impl Read + Send + 'static) -> JoinHandle<String> {
     })
 }
 
-/// The last line that is not blank.
+/// Returns the last line that is not blank.
 pub(super) fn last_line(text: &str) -> Option<&str> {
     text.lines().rev().map(str::trim).find(|line| !line.is_empty())
 }

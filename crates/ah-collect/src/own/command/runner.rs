@@ -68,7 +68,7 @@ struct LoadedInput {
 }
 
 impl LoadedInput {
-    /// The value of a name in a command.
+    /// Returns the value of a name in a command.
     fn value(&self, name: &str, choice: Option<&CommandChoice>) -> Option<String> {
         if name == "folder" {
             return Some(self.folder.path().display().to_string());
@@ -118,7 +118,7 @@ impl CommandRunner {
         })
     }
 
-    /// A name in a command that has no value in this context.
+    /// Returns a name in a command that has no value in this context.
     fn missing_value(&self, context: &Context) -> Option<String> {
         let commands = &self.commands;
         let shared = [&commands.setup, &commands.prepare, &commands.check, &commands.cleanup];

@@ -71,7 +71,7 @@ impl CommandTemplate {
         }
     }
 
-    /// The names to fill in.
+    /// Returns the names to fill in.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         let pieces: Vec<&Piece> = match self {
             Self::Arguments(arguments) => arguments.iter().flatten().collect(),
@@ -80,7 +80,7 @@ impl CommandTemplate {
         pieces.into_iter().filter_map(Piece::name)
     }
 
-    /// The command with these values, and its text for messages.
+    /// Returns the command with these values, and its text for messages.
     ///
     /// # Errors
     /// A name has no value.
@@ -152,7 +152,7 @@ pub(super) fn pieces(text: &str) -> Result<Vec<Piece>, String> {
     Ok(found)
 }
 
-/// The text with these values.
+/// Returns the text with these values.
 pub(super) fn fill(pieces: &[Piece], value: &impl Fn(&str) -> Option<String>) -> Result<String, String> {
     pieces
         .iter()

@@ -108,7 +108,7 @@ impl MatMul {
     /// Computes `c = a · b`. The former contents of `c` do not matter; nothing outside it is touched.
     ///
     /// # Errors
-    /// [`KernelError::ShapeMismatch`], [`KernelError::OutOfMemory`] where an operand must be copied and no
+    /// [`KernelError::ShapeMismatch`], [`KernelError::OutOfMemory`] if an operand must be copied and no
     /// memory is left, or [`KernelError::Unavailable`] on the wrong processor.
     pub fn run(
         &self,

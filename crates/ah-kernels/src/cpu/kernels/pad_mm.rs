@@ -112,7 +112,7 @@ impl PadMm {
     /// Computes `c = a · b`.
     ///
     /// # Errors
-    /// [`KernelError::ShapeMismatch`], or [`KernelError::OutOfMemory`] where the copies find no memory.
+    /// [`KernelError::ShapeMismatch`], or [`KernelError::OutOfMemory`] if the copies find no memory.
     pub fn run(self, a: Side, b: Side, c: &mut MatMut, scratch: &mut Scratch) -> Result<(), KernelError> {
         check_product(a.mat, b.mat, c)?;
         if c.rows() == 0 || c.cols() == 0 {

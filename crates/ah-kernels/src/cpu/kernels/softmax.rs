@@ -104,7 +104,7 @@ impl Softmax {
     ///
     /// # Errors
     /// [`KernelError::ShapeMismatch`] if a slice does not hold `rows × cols` elements,
-    /// [`KernelError::OutOfMemory`] where a row finds no memory for its copy, or
+    /// [`KernelError::OutOfMemory`] if a row finds no memory for its copy, or
     /// [`KernelError::Unavailable`] on the wrong processor.
     pub fn run(
         &self,

@@ -81,7 +81,7 @@ impl FaultsRunner {
         Ok(Self { subject, operands: Operands::new(&gpu)?, gpu })
     }
 
-    /// The kernel and grid of a choice at this stage of an input.
+    /// Returns the kernel and grid of a choice at this stage of an input.
     fn kernel(&self, input: &Input, choice: ChoiceId, stage: FaultTime) -> Result<(Kernel, Grid), CudaError> {
         let (_, fault, when) = CHOICES[choice.index()];
         let shows = when == FaultTime::Always || (when == stage && input.size.is_multiple_of(2));

@@ -198,13 +198,14 @@ impl MixedMm {
         include_str!("mixed_mm_direct.cu")
     );
 
-    /// The configurations for this layout of the weights, including those that do not suit every input.
+    /// Returns the configurations for this layout of the weights, including those that do not suit every
+    /// input.
     #[must_use]
     pub fn choices(transposed: bool) -> &'static [Self] {
         if transposed { &ROWS_OF_K } else { &ROWS_OF_N }
     }
 
-    /// The stable name, for example
+    /// Returns the stable name, for example
     /// `type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=8_SPLIT-K=2`. The name of a
     /// wgmma configuration ends in `_mma=wgmma`, of a direct one in `_mma=direct`.
     ///
@@ -230,7 +231,7 @@ impl MixedMm {
         )
     }
 
-    /// The definitions to compile the kernel with, `NAME=VALUE`.
+    /// Returns the definitions to compile the kernel with, `NAME=VALUE`.
     #[must_use]
     pub fn defines(&self, problem: &MixedMmProblem) -> Vec<String> {
         let mut defines = vec![
@@ -258,7 +259,7 @@ impl MixedMm {
         defines
     }
 
-    /// How to launch the kernel on this input.
+    /// Returns how to launch the kernel on this input.
     ///
     /// # Errors
     /// The reason why the input is not suitable.

@@ -84,13 +84,13 @@ impl Mm {
     /// The kernels' source.
     pub const SOURCE: &str = include_str!("mm.cu");
 
-    /// Every configuration, including those that do not suit every input.
+    /// Returns every configuration, including those that do not suit every input.
     #[must_use]
     pub fn choices() -> &'static [Self] {
         &CHOICES
     }
 
-    /// The stable name, for example
+    /// Returns the stable name, for example
     /// `type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_SPLIT-K=1_mma=wgmma`.
     #[must_use]
     pub fn name(&self) -> String {
@@ -102,7 +102,7 @@ impl Mm {
         )
     }
 
-    /// The definitions to compile the kernel with, `NAME=VALUE`.
+    /// Returns the definitions to compile the kernel with, `NAME=VALUE`.
     #[must_use]
     pub fn defines(&self, problem: &MmProblem) -> Vec<String> {
         let [a, b] = problem.transposed.map(u8::from);
@@ -123,7 +123,7 @@ impl Mm {
         ]
     }
 
-    /// How to launch the kernel on this input.
+    /// Returns how to launch the kernel on this input.
     ///
     /// # Errors
     /// The reason why the input is not suitable.
@@ -169,7 +169,7 @@ impl Mm {
     }
 }
 
-/// The largest number of elements that divides the stride and that the kernel can copy at once.
+/// Returns the largest number of elements that divides the stride and that the kernel can copy at once.
 fn alignment(stride: u64) -> u64 {
     [8, 4, 2].into_iter().find(|of| stride.is_multiple_of(*of)).unwrap_or(1)
 }

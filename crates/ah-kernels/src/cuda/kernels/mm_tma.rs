@@ -52,13 +52,13 @@ impl MmTma {
     /// maps have 128 bytes each, in global memory at a multiple of 64.
     pub const SOURCE: &str = include_str!("mm_tma.cu");
 
-    /// Every configuration, including those that do not suit every input.
+    /// Returns every configuration, including those that do not suit every input.
     #[must_use]
     pub fn choices() -> &'static [Self] {
         &CHOICES
     }
 
-    /// The stable name, for example
+    /// Returns the stable name, for example
     /// `type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=12_STREAM-K=0_mma=tma`.
     #[must_use]
     pub fn name(&self) -> String {
@@ -71,7 +71,7 @@ impl MmTma {
         )
     }
 
-    /// The definitions to compile the kernel with, `NAME=VALUE`.
+    /// Returns the definitions to compile the kernel with, `NAME=VALUE`.
     #[must_use]
     pub fn defines(&self, problem: &MmProblem) -> Vec<String> {
         let [a, b] = problem.transposed.map(u8::from);
@@ -87,7 +87,7 @@ impl MmTma {
         ]
     }
 
-    /// The maps of the two operands.
+    /// Returns the maps of the two operands.
     #[must_use]
     pub fn maps(&self, problem: &MmProblem) -> [TensorMap; 2] {
         let &MmProblem { m, n, k, element, transposed, strides } = problem;
@@ -100,7 +100,7 @@ impl MmTma {
         [map(m, !transposed[0], strides[0], self.block_m), map(n, transposed[1], strides[1], self.block_n)]
     }
 
-    /// How to launch the kernel on this input.
+    /// Returns how to launch the kernel on this input.
     ///
     /// # Errors
     /// The reason why the input is not suitable.

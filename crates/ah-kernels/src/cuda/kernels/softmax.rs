@@ -94,13 +94,13 @@ impl Softmax {
     /// The kernel's source.
     pub const SOURCE: &str = include_str!("softmax.cu");
 
-    /// Every configuration, including those that do not suit every input.
+    /// Returns every configuration, including those that do not suit every input.
     #[must_use]
     pub fn choices() -> &'static [Self] {
         &CHOICES
     }
 
-    /// The stable name, for example `type=cuda_persistent=registers_cluster=4_threads=512_width=4`
+    /// Returns the stable name, for example `type=cuda_persistent=registers_cluster=4_threads=512_width=4`
     /// or `type=cuda_looped=2_threads=1024_width=4`.
     #[must_use]
     pub fn name(&self) -> String {
@@ -114,14 +114,14 @@ impl Softmax {
         format!("type=cuda_{form}_threads={}_width={}{rows}", self.threads, self.width)
     }
 
-    /// Whether a row stays on the chip from its first to its last reading.
+    /// Returns whether a row stays on the chip from its first to its last reading.
     #[must_use]
     pub fn is_persistent(&self) -> bool {
         !matches!(self.form, Looped { .. })
     }
 
-    /// The definitions to compile the kernel with, `NAME=VALUE`. For a persistent kernel they depend on the
-    /// number of columns.
+    /// Returns the definitions to compile the kernel with, `NAME=VALUE`. For a persistent kernel they
+    /// depend on the number of columns.
     #[must_use]
     pub fn defines(&self, problem: &SoftmaxProblem) -> Vec<String> {
         let (form, vectors, cluster, stages) = match self.form {
@@ -140,7 +140,7 @@ impl Softmax {
         ]
     }
 
-    /// How to launch the kernel on this input. The definitions fix the size of a cluster.
+    /// Returns how to launch the kernel on this input. The definitions fix the size of a cluster.
     ///
     /// # Errors
     /// The reason why the input is not suitable.

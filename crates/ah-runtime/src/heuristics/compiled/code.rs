@@ -33,7 +33,7 @@ impl Operand {
 pub(super) trait Scope {
     /// Where to read this feature.
     fn feature(&mut self, slot: usize) -> Operand;
-    /// The id of a category.
+    /// Returns the id of a category.
     fn id(&self, category: &str) -> f64;
 }
 
@@ -77,7 +77,7 @@ fn number(expr: &NumberExpr, scope: &mut impl Scope) -> Operand {
     }
 }
 
-/// The id of a category.
+/// Returns the id of a category.
 fn category(expr: &CategoryExpr, scope: &mut impl Scope) -> Operand {
     match expr {
         CategoryExpr::Text(text) => Operand::Constant(scope.id(text)),
@@ -151,7 +151,7 @@ fn matching(equal: bool, a: &CategoryExpr, b: &CategoryExpr, scope: &mut impl Sc
     }
 }
 
-/// True where the expression may compute a category that the model does not name.
+/// Returns true if the expression may compute a category that the model does not name.
 fn may_be_unnamed(expr: &CategoryExpr) -> bool {
     match expr {
         CategoryExpr::Feature(_) => true,

@@ -30,7 +30,7 @@ impl CompiledModel {
     }
 }
 
-/// The slots of all tested features, and of their operands except logged numbers.
+/// Returns the slots of all tested features, and of their operands except logged numbers.
 fn needed(model: &Model) -> BTreeSet<usize> {
     let (logged, all) = (model.features.base().len(), model.features.all().features());
     let nodes = model.trees.iter().flat_map(|tree| &tree.nodes);

@@ -70,7 +70,7 @@ impl CompiledModel {
 }
 
 impl Decision<'_> {
-    /// True if the precondition holds or there is none.
+    /// Returns true if the precondition holds or there is none.
     #[inline]
     pub(crate) fn precondition_holds(&mut self) -> bool {
         self.compiled.precondition.as_ref().is_none_or(|holds| holds(self) == Some(true))

@@ -92,7 +92,8 @@ fn model() -> impl Strategy<Value = Model> {
     })
 }
 
-/// A model with the derived features `d0`, `d1` and so on, and one tree per feature that splits by it.
+/// Returns a model with the derived features `d0`, `d1` and so on, and one tree per feature that splits by
+/// it.
 fn model_of(logged: Schema, derived: impl IntoIterator<Item = String>, precondition: &Expr) -> Model {
     let derived = derived.into_iter().enumerate();
     let derived: Vec<_> =

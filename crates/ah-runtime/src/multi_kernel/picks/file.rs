@@ -304,7 +304,7 @@ pub(crate) fn read(path: &Path, kernels: &KernelSet) -> Result<Option<(Vec<Pick>
     Ok(Some((picks, stamp)))
 }
 
-/// True if the file has changed since this stamp.
+/// Returns true if the file has changed since this stamp.
 pub(crate) fn changed(path: &Path, known: &Stamp) -> bool {
     stamp(path) != *known
 }

@@ -28,7 +28,7 @@ pub struct Bucket {
 }
 
 impl Guard {
-    /// True if the value satisfies the guard.
+    /// Returns true if the value satisfies the guard.
     #[inline]
     #[must_use]
     pub fn holds(&self, value: Scalar<'_>) -> bool {
@@ -48,7 +48,7 @@ impl Bucket {
     }
 }
 
-/// True if `x` is a multiple of `by`. A whole number above 2^53 counts as its f64.
+/// Returns true if `x` is a multiple of `by`. A whole number above 2^53 counts as its f64.
 #[inline]
 #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
 pub(super) fn divides(by: u32, x: f64) -> bool {
@@ -58,7 +58,7 @@ pub(super) fn divides(by: u32, x: f64) -> bool {
 }
 
 impl Guard {
-    /// The guard with this feature's name, for example `512 < m <= 1024`.
+    /// Returns the guard with this feature's name, for example `512 < m <= 1024`.
     #[must_use]
     pub fn of<'a>(&'a self, feature: &'a str) -> impl fmt::Display + 'a {
         NamedGuard { guard: self, feature }

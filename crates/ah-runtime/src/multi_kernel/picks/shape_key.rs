@@ -35,7 +35,7 @@ impl Default for Dimension {
 }
 
 impl Dimension {
-    /// The number itself, until a second value is seen; from then on its bucket. The default.
+    /// Returns the number itself, until a second value is seen; from then on its bucket. The default.
     #[must_use]
     pub const fn automatic() -> Self {
         Self { kind: DimensionKind::Automatic, halvings: 0, divisor: None }
@@ -47,7 +47,7 @@ impl Dimension {
         Self { kind: DimensionKind::Exact, halvings: 0, divisor: None }
     }
 
-    /// The bucket, from the first value on.
+    /// Returns the bucket, from the first value on.
     #[must_use]
     pub const fn dynamic() -> Self {
         Self { kind: DimensionKind::Dynamic, halvings: 0, divisor: None }
@@ -154,8 +154,8 @@ pub(super) fn key_of_guards(treatments: &[Treatment], guards: &[Guard]) -> Optio
     components.try_fold(0, |hash, component| Some(mix(hash, component?)))
 }
 
-/// One round of FxHash. It folds in the product's high half, so that the top bits of an f64 reach the low bits
-/// that a hash table uses.
+/// Returns one round of FxHash. It folds in the product's high half, so that the top bits of an f64 reach
+/// the low bits that a hash table uses.
 #[inline]
 fn mix(hash: u64, word: u64) -> u64 {
     let product = u128::from(hash.rotate_left(5) ^ word) * 0xf135_7aea_2e62_a9c5_u128;

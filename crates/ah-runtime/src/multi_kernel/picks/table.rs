@@ -137,7 +137,7 @@ impl Table {
             .find(|(slot, guard)| !values.get(*slot).is_some_and(|v| guard.holds(*v)))
     }
 
-    /// True if [`widen_for`](Self::widen_for) would make a dimension dynamic.
+    /// Returns true if [`widen_for`](Self::widen_for) would make a dimension dynamic.
     pub(crate) fn would_widen(&self, values: &[Scalar<'_>]) -> bool {
         let number = |slot: usize| values.get(slot).and_then(|v| v.number());
         (0..self.treatments.len())
@@ -233,7 +233,7 @@ impl Table {
         true
     }
 
-    /// True if the pick of this key has the same kernel and promise as this one.
+    /// Returns true if the pick of this key has the same kernel and promise as this one.
     pub(crate) fn promises(&self, key: u64, pick: &Pick) -> bool {
         let same = |own: &Arc<Pick>| own.kernel == pick.kernel && own.promised_ms == pick.promised_ms;
         self.picks.get(&key).is_some_and(same)
@@ -244,7 +244,7 @@ impl Table {
         self.picks.remove(&key);
     }
 
-    /// True if this kernel panicked for such values.
+    /// Returns true if this kernel panicked for such values.
     #[inline]
     pub(crate) fn has_panicked(&self, kernel: usize, values: &[Scalar<'_>]) -> bool {
         !self.panics.is_empty() && self.panics.iter().any(|p| p.kernel == kernel && holds(&p.guards, values))

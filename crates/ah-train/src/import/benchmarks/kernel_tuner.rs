@@ -46,7 +46,7 @@ pub fn read(document: &Json) -> Result<Results, Misfit> {
     Ok(Results { rows, defaults })
 }
 
-/// The problem size as features: `problem_size_x`, `_y` and `_z`, or one name.
+/// Returns the problem size as features: `problem_size_x`, `_y` and `_z`, or one name.
 fn problem(size: Option<&Json>) -> Vec<(String, Json)> {
     match size {
         None | Some(Json::Null) => Vec::new(),

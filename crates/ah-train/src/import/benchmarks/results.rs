@@ -33,7 +33,7 @@ pub struct Results {
 /// (Expected, found).
 pub type Misfit = (String, String);
 
-/// The object or list under this key.
+/// Returns the object or list under this key.
 pub fn field<'a>(object: &'a Json, key: &str) -> Result<&'a Json, Misfit> {
     object.get(key).ok_or_else(|| (format!("the key {key:?}"), "none".to_owned()))
 }

@@ -29,7 +29,8 @@ pub enum Cell<'a> {
 }
 
 impl<'a> Cell<'a> {
-    /// A cell of a format without types. pandas, polars, R and SQL write missing values in these ways.
+    /// Returns a cell of a format without types. pandas, polars, R and SQL write missing values in these
+    /// ways.
     pub fn untyped(text: &'a str) -> Self {
         match text.trim() {
             "" | "NaN" | "nan" | "NA" | "N/A" | "<NA>" | "null" | "NULL" => Self::Missing,
@@ -37,12 +38,12 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// A number; NaN is missing, as pandas has it.
+    /// Returns a number; NaN is missing, as pandas has it.
     pub fn number(x: f64) -> Self {
         if x.is_nan() { Self::Missing } else { Self::Number(x) }
     }
 
-    /// The number that the cell holds, or reads as.
+    /// Returns the number that the cell holds, or reads as.
     pub fn as_number(&self) -> Option<f64> {
         #[allow(clippy::cast_precision_loss)] // A log holds f64.
         match self {
@@ -56,7 +57,7 @@ impl<'a> Cell<'a> {
 
     /// Adds the cell's text in a log to `text`: a number in its shortest form, so that `64`, `64.0` and
     /// `6.4e1` are the same; with `verbatim` untyped text as it is. Returns the kind of feature that such a
-    /// value belongs to, or `None` where the cell has no single value.
+    /// value belongs to, or `None` if the cell has no single value.
     pub fn write(&self, verbatim: bool, text: &mut String) -> Option<FeatureKind> {
         let number = |text: &mut String, x: f64| {
             let _ = write!(text, "{x}");
@@ -89,7 +90,7 @@ impl<'a> Cell<'a> {
         })
     }
 
-    /// The cell for a message.
+    /// Returns the cell for a message.
     pub fn shown(&self) -> String {
         match self {
             Self::Missing => "nothing".to_owned(),
@@ -104,7 +105,7 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// Whether the text is already the shortest form of a whole number that f64 holds exactly.
+/// Returns whether the text is already the shortest form of a whole number that f64 holds exactly.
 fn is_short_integer(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     (1..=15).contains(&digits.len())

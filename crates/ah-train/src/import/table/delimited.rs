@@ -71,7 +71,7 @@ impl Table for Delimited {
     }
 }
 
-/// The most frequent of the usual delimiters in the header.
+/// Returns the most frequent of the usual delimiters in the header.
 fn delimiter(header: &[u8]) -> u8 {
     let count = |d: &u8| header.iter().filter(|b| *b == d).count();
     // The last of equally frequent ones wins: a comma if there is none.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::import::error::{ImportError, io_error};
 
-/// The text of a file, unpacked where it is gzip.
+/// Returns the text of a file, unpacked where it is gzip.
 pub fn text(path: &Path) -> Result<Box<dyn BufRead>, ImportError> {
     const GZIP: [u8; 2] = [0x1f, 0x8b];
     let mut file = file(path)?;
@@ -20,7 +20,7 @@ pub fn text(path: &Path) -> Result<Box<dyn BufRead>, ImportError> {
     })
 }
 
-/// A file that can be read twice.
+/// Returns a file that can be read twice.
 pub fn file(path: &Path) -> Result<File, ImportError> {
     let file = File::open(path).map_err(io_error(path, "read"))?;
     let metadata = file.metadata().map_err(io_error(path, "read"))?;

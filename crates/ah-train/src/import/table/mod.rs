@@ -19,7 +19,7 @@ use super::params::Format;
 /// Opens the table in a file.
 ///
 /// # Errors
-/// [`ImportError`] where the file cannot be read or is not of its format.
+/// [`ImportError`] if the file cannot be read or is not of its format.
 pub fn open(path: &Path, format: Option<Format>) -> Result<Box<dyn Table>, ImportError> {
     let format = match format {
         Some(format) => format,
@@ -43,7 +43,7 @@ pub fn open(path: &Path, format: Option<Format>) -> Result<Box<dyn Table>, Impor
     })
 }
 
-/// The format by the ending of a file's name; `.gz` may follow.
+/// Returns the format by the ending of a file's name; `.gz` may follow.
 fn format_of(path: &Path) -> Result<Format, ImportError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let name = name.strip_suffix(".gz").unwrap_or(&name);

@@ -8,7 +8,7 @@ use crate::import::error::{ImportError, Place, RowNaming};
 
 /// A table, read row by row.
 pub trait Table {
-    /// The names of the columns.
+    /// Returns the names of the columns.
     fn columns(&self) -> &[String];
 
     /// Goes to the next row; returns false at the end.
@@ -17,13 +17,13 @@ pub trait Table {
     /// [`ImportError::Row`] for a row that can be skipped, any other error if reading ends.
     fn advance(&mut self) -> Result<bool, ImportError>;
 
-    /// A cell of the current row.
+    /// Returns a cell of the current row.
     fn cell(&self, column: usize) -> Cell<'_>;
 
-    /// The number of the current row, as `counted` counts.
+    /// Returns the number of the current row, as `counted` counts.
     fn number(&self) -> u64;
 
-    /// How rows are counted or named.
+    /// Returns how rows are counted or named.
     fn counted(&self) -> RowNaming;
 
     /// Returns the roles that the format gives to its columns.

@@ -101,7 +101,7 @@ impl Totals {
         Self::new(lanes.collect(), all.target_blocks, rows)
     }
 
-    /// Whether all rows have the same targets: no split can gain anything.
+    /// Returns whether all rows have the same targets: no split can gain anything.
     pub(super) fn is_pure(&self) -> bool {
         self.deviation <= 0.0
     }

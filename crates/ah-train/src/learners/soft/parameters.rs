@@ -88,14 +88,14 @@ impl Soft {
         }
     }
 
-    /// Whether a node of this depth looks one split ahead. A node just above the depth limit does
+    /// Returns whether a node of this depth looks one split ahead. A node just above the depth limit does
     /// not, as its children cannot be split.
     pub(super) fn looks_ahead(&self, depth: usize) -> bool {
         let levels_left = self.max_depth.saturating_sub(depth);
         self.look > 0 && (2..=self.look_levels).contains(&levels_left)
     }
 
-    /// Whether a node of this depth with this many rows must stay a leaf.
+    /// Returns whether a node of this depth with this many rows must stay a leaf.
     pub(super) fn must_be_leaf(&self, depth: usize, rows: usize) -> bool {
         depth >= self.max_depth || rows < 2 * self.min_samples_leaf.max(1)
     }

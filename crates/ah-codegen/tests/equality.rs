@@ -22,7 +22,7 @@ struct Case {
     expected: Vec<String>,
 }
 
-/// PyTorch always says what it offers.
+/// PyTorch always lists the choices that it offers.
 fn case(rng: &mut Pcg64, model: Model, contexts: &[Vec<Value>], says_what_it_offers: bool) -> Case {
     let (mut input, mut expected) = (String::new(), Vec::new());
     // A ranking is returned even if a leaf declines.

@@ -23,7 +23,7 @@ fn main() -> std::process::ExitCode {
         .main()
 }
 
-/// Returns a list of 4 to 65536 numbers: shuffled, ascending, or ascending but for some.
+/// Returns a list of 4 to 65536 numbers: shuffled, ascending, or ascending with some exceptions.
 fn draw(rng: &mut Rng) -> Vec<u64> {
     let length = sampling::log_uniform(rng, 4, 65536);
     let mut numbers: Vec<u64> = (0..length).map(|_| rng.random()).collect();

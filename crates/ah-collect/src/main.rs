@@ -19,8 +19,8 @@ fn main() -> ExitCode {
 
 /// Measure the candidate kernels of an optimization on real inputs and append to the log.
 ///
-/// A run that was cut off goes on where it stopped when the same command is given again. Failures
-/// and skips are kept with their reasons in <OUTPUT>.outcomes.jsonl.
+/// The same command continues an interrupted run where it stopped. Failures and skips are kept with
+/// their reasons in <OUTPUT>.outcomes.jsonl.
 #[derive(Debug, Parser)]
 #[command(name = "ah-collect", version)]
 struct Flags {

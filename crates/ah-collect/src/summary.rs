@@ -127,7 +127,7 @@ impl fmt::Display for Summary {
         by_reason(f, "skipped", &self.skipped)?;
         by_reason(f, "failed", &self.failed)?;
         if self.interrupted {
-            write!(f, "\ninterrupted after the input in hand; run the same command to go on")?;
+            write!(f, "\ninterrupted after the current input; run the same command to continue")?;
         }
         Ok(())
     }

@@ -195,7 +195,7 @@ fn an_interrupt_ends_after_the_input_in_hand() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(stderr.contains("interrupted after the input in hand"), "{stderr}");
+    assert!(stderr.contains("interrupted after the current input"), "{stderr}");
     assert!(stderr.contains("wins: "), "{stderr}");
     assert!(folder.read("train.txt").ends_with('\n'));
 }

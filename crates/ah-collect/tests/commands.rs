@@ -141,7 +141,7 @@ fn a_value_from_a_file_is_one_argument() {
         assert!(!folder.path("gone").exists());
     }
     let log = log::read(&[folder.path("true.txt")]).unwrap();
-    assert_eq!(log.inputs[0].text.as_ref(), "8", "the file is no feature");
+    assert_eq!(log.inputs[0].text.as_ref(), "8", "the file is not a feature");
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn mistakes_in_the_file_are_named() {
             "so the name must too",
         ),
         ("choices = { a = \"true\", b = \"true\" }\nparameters = { size = [1, 2] }", "\"size\" is a feature"),
-        ("choices = { a = \"true\", b = \"true\" }\ninputs = { sise = [1] }", "\"sise\" is no feature"),
+        ("choices = { a = \"true\", b = \"true\" }\ninputs = { sise = [1] }", "\"sise\" is not a feature"),
         ("choices = { a = \"true\", b = \"true\" }\ninputs = { size = [\"x\"] }", "the feature is numerical"),
         (
             "choices = { a = \"true\", b = \"true\" }\ninputs = { size = { from = 9, to = 1 } }",

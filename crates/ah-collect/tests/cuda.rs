@@ -129,7 +129,7 @@ fn an_interrupted_run_ends_after_the_input_in_hand_and_goes_on_later() {
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(i32::from(exit::INTERRUPTED)), "{stderr}");
-    assert!(stderr.contains("interrupted after the input in hand"), "{stderr}");
+    assert!(stderr.contains("interrupted after the current input"), "{stderr}");
     let before = inputs(&folder);
     let goal = (before.len() + 5).to_string();
     succeed(cuda(&folder, "softmax").args(["--num-samples", &goal]));

@@ -52,7 +52,7 @@ fn run(choice: &str, numbers: &mut [u32]) {
     }
 }
 
-/// 500 inputs of 2 to 2,000 numbers: ascending, but for a share of 0 to 100 %.
+/// 500 inputs of 2 to 2,000 numbers: ascending, except for a share of 0 to 100 %.
 fn inputs() -> impl Iterator<Item = Vec<u32>> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut below = move |n: u32| {

@@ -222,7 +222,7 @@ fn setting_up_says_what_does_not_fit() {
     fails(AutoHeuristic::builder("x").choices(["a", "a"]), "distinct names");
     fails(AutoHeuristic::builder("x").choices(["a"]).fallback("b"), "\"b\" is not among the choices a");
     fails(AutoHeuristic::builder("x").choices(["a"]).always_include("b"), "\"b\"");
-    fails(builder().numerical("k"), "\"k\" stands twice");
+    fails(builder().numerical("k"), "\"k\" occurs twice");
     fails(builder().precondition("m +"), "precondition: ");
     fails(builder().precondition("m + 1"), "a truth value");
     fails(builder().precondition("q > 1"), "\"q\"");

@@ -1,4 +1,4 @@
-//! Reads logs and says what is in them, and how fast that was: `cargo run --release --example read_log LOG...`
+//! Reads logs and prints their contents and the speed of reading: `cargo run --release --example read_log LOG...`
 use std::time::Instant;
 
 fn main() {

@@ -71,7 +71,7 @@ pub struct Schema {
 
 /// A schema has two features of one name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the feature {} stands twice in the schema; give each feature a name of its own", quoted(_0))]
+#[error("the feature {} occurs twice in the schema; give each feature its own name", quoted(_0))]
 pub struct DuplicateFeature(pub String);
 
 impl Schema {

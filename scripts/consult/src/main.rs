@@ -1,5 +1,5 @@
 //! A program that uses a learned heuristic: it links the generated crate, asks it through `ah-runtime` on
-//! fresh inputs, measures every choice there, and prints how much that gained.
+//! fresh inputs, measures every choice there, and prints the gain.
 
 use std::error::Error;
 use std::hint::black_box;

@@ -1,5 +1,5 @@
-//! What a decision costs: by the generated crate and by the model file that it was made from, context
-//! building and guards included. Both must decide alike, and neither may allocate.
+//! Times a decision by the generated crate and by its model file, context building and guards included.
+//! Both must decide alike, and neither may allocate.
 
 use std::error::Error;
 use std::hint::black_box;

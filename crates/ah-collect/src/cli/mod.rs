@@ -127,7 +127,7 @@ fn judge_model(source: &dyn RunnerSource, flags: &RunFlags, model: &Model) -> Re
         && let Err(mismatch) = learned_on.admits(&subject.device)
     {
         stderr(&format!(
-            "warning: {mismatch}; these results tell little about the device that it was learned on\n"
+            "warning: {mismatch}; these results may not hold on the device that it was learned on\n"
         ));
     }
     let fallback = model

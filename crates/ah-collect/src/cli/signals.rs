@@ -15,7 +15,7 @@ pub(super) fn stop_on_signal() -> Arc<AtomicBool> {
             crate::own::end_running();
             std::process::exit(i32::from(exit::INTERRUPTED));
         }
-        stderr("ending after the input in hand (once more: at once)\n");
+        stderr("ending after the current input; press again to end at once\n");
     });
     if let Err(e) = handled {
         stderr(&format!("warning: signals are not handled, Ctrl-C ends at once: {e}\n"));

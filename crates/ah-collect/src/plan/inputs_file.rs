@@ -67,7 +67,7 @@ impl InputsFile<'_> {
         Ok(contexts)
     }
 
-    /// Returns the value of a field; a column that is no feature holds text.
+    /// Returns the value of a field; a column that is not a feature has text.
     fn value(
         &self,
         feature: Option<&Feature>,

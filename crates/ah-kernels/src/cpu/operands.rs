@@ -82,7 +82,7 @@ pub(super) fn product(context: &Context) -> Result<[usize; 3], String> {
 /// Reads a size.
 ///
 /// # Errors
-/// It is no whole number, or out of range.
+/// It is not a whole number, or out of range.
 pub(super) fn size(context: &Context, name: &str) -> Result<usize, String> {
     features::size(context, name, LARGEST)
 }

@@ -82,7 +82,7 @@ impl Shape {
 /// Reads a size.
 ///
 /// # Errors
-/// It is no whole number, or out of range.
+/// It is not a whole number, or out of range.
 pub(crate) fn size(context: &Context, name: &str) -> Result<usize, String> {
     features::size(context, name, LARGEST)
 }

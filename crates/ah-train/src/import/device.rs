@@ -19,7 +19,7 @@ pub struct DeviceKeys {
 /// Returns the device that the flags name.
 ///
 /// # Errors
-/// [`ImportError`] where `--device` is no log.
+/// [`ImportError`] if `--device` is not a log.
 pub fn keys(params: &ImportParams) -> Result<DeviceKeys, ImportError> {
     let Some(path) = &params.device else {
         return Ok(DeviceKeys {

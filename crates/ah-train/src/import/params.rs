@@ -31,7 +31,7 @@ pub struct ImportParams {
     /// The column of the times; several are repetitions.
     #[cfg_attr(feature = "cli", arg(long, value_delimiter = ',', value_name = "COLUMN,…"))]
     pub time: Vec<String>,
-    /// The table is wide: every column that is no feature holds the times of one choice and has its name.
+    /// The table is wide: every column that is not a feature has the times of one choice, and its name.
     #[cfg_attr(feature = "cli", arg(long, conflicts_with = "time"))]
     pub wide: bool,
     /// Columns that hold names, although they may look like numbers.

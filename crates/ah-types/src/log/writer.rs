@@ -216,7 +216,7 @@ impl LogWriter {
             path: self.path.clone(),
             other: "this run's".to_owned(),
             differences: found,
-            hint: "write to another file (-o), or run with what the log was begun with",
+            hint: "write to another file (-o), or use the settings that the log began with",
         })
     }
 }

@@ -32,7 +32,7 @@ fn validate(model: &Model) -> Result<(), String> {
         return Err(format!("expected sorted, distinct choices, found {a} before {b}"));
     }
     if let Some(id) = model.fallback.filter(|id| id.index() >= model.choices.len()) {
-        return Err(format!("the fallback is no choice: no choice has id {}", id.index()));
+        return Err(format!("the fallback is not a choice: no choice has id {}", id.index()));
     }
     if let Some(id) = model.eligible.keys().find(|id| id.index() >= model.choices.len()) {
         return Err(format!("no choice has id {}", id.index()));

@@ -147,7 +147,9 @@ impl CommandsTable {
         }
         if let Some(name) = self.inputs.keys().find(|n| !optimization.features.iter().any(|f| f.name == **n))
         {
-            return Err(format!("commands.inputs: {name:?} is no feature; add a [[feature]] of this name"));
+            return Err(format!(
+                "commands.inputs: {name:?} is not a feature; add a [[feature]] of this name"
+            ));
         }
         let draws = optimization.features.iter().map(|feature| {
             let Some(draw) = self.inputs.get(&feature.name) else { return Ok(None) };

@@ -165,7 +165,7 @@ pub(super) fn fill(pieces: &[Piece], value: &impl Fn(&str) -> Option<String>) ->
 
 fn no_value(name: &str) -> String {
     format!(
-        "{{{name}}} has no value: it is no feature, no parameter of the choice, no column of --inputs, and not \
+        "{{{name}}} has no value: it is not a feature, a parameter of the choice, a column of --inputs, or \
          {{folder}}"
     )
 }

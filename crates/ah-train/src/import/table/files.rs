@@ -27,6 +27,6 @@ pub fn file(path: &Path) -> Result<File, ImportError> {
     if metadata.is_file() {
         return Ok(file);
     }
-    let why = "it is no plain file; a table is read twice, so save it to one";
+    let why = "it is not a regular file; a table is read twice, so save it to one";
     Err(io_error(path, "read")(std::io::Error::new(std::io::ErrorKind::Unsupported, why)))
 }

@@ -15,12 +15,14 @@
 
 mod launch;
 mod mixed_mm;
+mod mixed_mm_configurations;
 mod mm;
 mod mm_tma;
 mod softmax;
 
 pub use launch::{Half, Ineligibility, Launch, Limits};
-pub use mixed_mm::{MixedMm, MixedMmProblem};
+pub use mixed_mm::MixedMmProblem;
+pub use mixed_mm_configurations::MixedMm;
 pub use mm::{Mm, MmProblem};
 pub use mm_tma::{MmTma, TensorMap};
 pub use softmax::{Softmax, SoftmaxProblem};

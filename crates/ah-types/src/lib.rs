@@ -6,14 +6,15 @@
 //!    [derived features](Derived) that are computed from them, the fallback, and the domain in which a
 //!    heuristic is valid.
 //! 2. `ah-collect` measures choices on inputs and appends to a [log](mod@log) (`train.txt`).
-//! 3. `ah-train` reads the log and writes a [`Model`] (`model.json`): a [`tree`] whose leaves
+//! 3. `ah-train` reads the log and writes a [`Model`] (`model.json`): a [`Tree`] whose leaves
 //!    rank the choices.
 //! 4. `ah-codegen` turns the model into source code; `ah-runtime` asks a model or the generated code.
 //!
-//! Nothing here runs a kernel, reads a clock or prints.
+//! Begin with `optimization/pad_mm.toml` (a decision), [`log::read`] and [`Model::decide`]. Nothing here runs a kernel,
+//! reads a clock or prints.
 //!
 //! ```
-//! use ah_types::{Context, Derived, Features, Feature, Schema};
+//! use ah_types::{Context, Derived, Feature, Features, Row, Schema};
 //!
 //! let schema = Schema::new(["m", "k", "n"].map(Feature::numerical)).unwrap();
 //! let derived = [Derived { name: "m*k".into(), expression: "m * k".into() }];
@@ -21,7 +22,6 @@
 //!
 //! let context = Context::new().with("m", 128).with("k", 1024).with("n", 4096);
 //! let values = context.row(features.base()).unwrap();
-//! use ah_types::Row;
 //! let slot = features.all().slot("m*k").unwrap();
 //! assert_eq!(features.row(&values).scalar(slot).unwrap().number(), Some(131072.0));
 //! ```

@@ -20,6 +20,10 @@ pub struct Cli {
 pub enum Command {
     /// Judge a model on logs of its optimization.
     Evaluate(EvaluateArgs),
+    /// Explain a model's decision for one input: the path, the evidence, the alternatives, and what would change it
+    Explain(ExplainArgs),
+    /// Write a page about a model on logs: gain, promise, maps, the tree, the worst inputs
+    Report(ReportArgs),
     /// Make a log of a table of timings; with --heuristic-name, learn from it at once.
     Import(Box<ImportArgs>),
 }
@@ -64,7 +68,41 @@ pub struct EvaluateArgs {
     /// Skip malformed rows and count them.
     #[arg(long)]
     pub skip_bad_rows: bool,
-    /// Print JSON instead of a table.
+    /// Print the whole table too.
+    #[arg(long, short)]
+    pub verbose: bool,
+    /// Print JSON instead of sentences.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct ReportArgs {
+    /// The model.
+    pub model: PathBuf,
+    /// The logs, plain or gzip, judged together.
+    #[arg(required = true)]
+    pub logs: Vec<PathBuf>,
+    /// Where to write the page; Markdown where the name ends in .md.
+    #[arg(long, short, default_value = "report.html", value_name = "FILE")]
+    pub output: PathBuf,
+    /// Skip malformed rows and count them.
+    #[arg(long)]
+    pub skip_bad_rows: bool,
+}
+
+#[derive(Args)]
+pub struct ExplainArgs {
+    /// The model.
+    pub model: PathBuf,
+    /// The input: one value for each feature; a feature that is not given is undefined.
+    #[arg(value_name = "FEATURE=VALUE")]
+    pub input: Vec<String>,
+    /// The choices that the program offers, separated by commas [default: the fallback and the choices that
+    /// training measured nearly everywhere]
+    #[arg(long, value_name = "CHOICE,...", value_delimiter = ',')]
+    pub offered: Vec<String>,
+    /// Print JSON instead of sentences.
     #[arg(long)]
     pub json: bool,
 }
@@ -97,10 +135,16 @@ pub struct TrainArgs {
     /// The number of threads [default: all cores]; the result does not depend on it.
     #[arg(long, value_name = "N")]
     pub threads: Option<std::num::NonZeroUsize>,
+    /// Write a page about the model on its logs; Markdown where the name ends in .md.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "report.html")]
+    pub report: Option<PathBuf>,
     /// Write the tree as a Graphviz graph.
     #[arg(long, value_name = "FILE.dot", num_args = 0..=1, default_missing_value = "tree.dot")]
     pub save_dot: Option<PathBuf>,
-    /// Print JSON instead of a table.
+    /// Print the whole table, and the evidence for the promise.
+    #[arg(long, short)]
+    pub verbose: bool,
+    /// Print JSON instead of sentences.
     #[arg(long)]
     pub json: bool,
 }

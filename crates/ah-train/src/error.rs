@@ -131,7 +131,7 @@ pub enum TrainError {
 }
 
 /// Proposes the most similar known name, if one is similar enough.
-fn did_you_mean(name: &str, known: &[String]) -> String {
+pub(crate) fn did_you_mean(name: &str, known: &[String]) -> String {
     // clap proposes a flag from the same similarity on.
     const SIMILAR: f64 = 0.7;
     let similarity = |known: &String| strsim::jaro(name, known);

@@ -25,6 +25,7 @@
 
 mod data;
 mod error;
+mod explain;
 #[cfg(feature = "import")]
 pub mod import;
 mod judge;
@@ -42,6 +43,7 @@ mod tree;
 
 pub use ah_types::{Criterion, LearnerKind};
 pub use error::TrainError;
+pub use explain::explain;
 pub use judge::{Baseline, Comparison, Evaluation, Metrics, TestReport, evaluate};
 pub use params::{FurtherLog, Outside, Params, PromiseMode, SplitBy, ValidParams};
 pub use policy::{CellFilter, Policy};

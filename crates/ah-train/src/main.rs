@@ -7,12 +7,12 @@ use std::process::ExitCode;
 
 use ah_cli::{exit, stderr, stdout};
 use ah_train::import::{self, ImportError};
-use ah_train::{TrainError, TrainedModel, report};
+use ah_train::{Evaluation, TrainError, TrainedModel, report};
 use ah_types::Model;
 use clap::Parser;
 use serde_json::json;
 
-use cli::{Cli, Command, EvaluateArgs, ImportArgs, TrainArgs};
+use cli::{Cli, Command, EvaluateArgs, ExplainArgs, ImportArgs, ReportArgs, TrainArgs};
 
 /// An error that ends the command.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +45,8 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match &cli.command {
         Some(Command::Evaluate(args)) => evaluate(args),
+        Some(Command::Explain(args)) => explain(args),
+        Some(Command::Report(args)) => report(args),
         Some(Command::Import(args)) => import(args),
         None => train(&cli.train),
     };
@@ -71,28 +73,39 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
     let trained = ah_train::train(&params)?;
     warn(&trained.warnings);
     trained.model.write(&args.model)?;
-    print(&trained, args.json)?;
+    print(&trained, args)?;
+    let held_out = &trained.held_out;
+    if !args.json {
+        note(&report::summary::notes(&held_out.comparison, Some(&held_out.always)));
+    }
     stderr(&format!("wrote {}\n", args.model.display()));
     if let Some(path) = &args.save_dot {
         report::dot::write(&trained.model, path)?;
         stderr(&format!("wrote {}\n", path.display()));
     }
+    if let Some(path) = &args.report {
+        write_report(&trained.model, &params.logs, params.skip_bad_rows, path)?;
+    }
     if !args.no_codegen {
         generate(&trained.model, args)?;
     }
     for (name, log) in &cli::named(&args.data) {
-        judge(&trained.model, std::slice::from_ref(log), name, params.skip_bad_rows, args.json, None)?;
+        let evaluation = ah_train::evaluate(&trained.model, std::slice::from_ref(log), params.skip_bad_rows)?;
+        print_evaluation(&evaluation, name, args.verbose, args.json)?;
     }
     Ok(())
 }
 
-fn print(trained: &TrainedModel, json: bool) -> Result<(), Failure> {
+fn print(trained: &TrainedModel, args: &TrainArgs) -> Result<(), Failure> {
     let record = &trained.model.provenance;
-    Ok(stdout(&if json {
-        format!("{}\n", json!({ "parameters": record.parameters, "metrics": record.metrics }))
-    } else {
-        report::trained(trained)
-    })?)
+    if args.json {
+        let figures = json!({ "parameters": record.parameters, "metrics": record.metrics });
+        return Ok(stdout(&format!("{figures}\n"))?);
+    }
+    if args.verbose {
+        stdout(&report::table::trained(trained))?;
+    }
+    Ok(stdout(&report::summary::trained(trained))?)
 }
 
 /// The last step of the one command that learns and generates.
@@ -112,35 +125,56 @@ fn generate(model: &Model, args: &TrainArgs) -> Result<(), Failure> {
 
 fn evaluate(args: &EvaluateArgs) -> Result<(), Failure> {
     let model = Model::read(&args.model)?;
-    judge(&model, &args.logs, &model.heuristic, args.skip_bad_rows, args.json, args.decisions.as_deref())
-}
-
-/// Judges a model on logs and prints its figures under this name.
-fn judge(
-    model: &Model,
-    logs: &[PathBuf],
-    name: &str,
-    skip_bad_rows: bool,
-    json: bool,
-    decisions: Option<&Path>,
-) -> Result<(), Failure> {
-    let evaluation = ah_train::evaluate(model, logs, skip_bad_rows)?;
-    warn(&evaluation.warnings);
-    if let Some(path) = decisions {
+    let evaluation = ah_train::evaluate(&model, &args.logs, args.skip_bad_rows)?;
+    if let Some(path) = &args.decisions {
         evaluation.write_decisions(path)?;
     }
+    print_evaluation(&evaluation, &model.heuristic, args.verbose, args.json)
+}
+
+/// Prints the figures of a model on a log under this name.
+fn print_evaluation(evaluation: &Evaluation, name: &str, verbose: bool, json: bool) -> Result<(), Failure> {
+    warn(&evaluation.warnings);
     let comparison = &evaluation.comparison;
-    Ok(stdout(&if json {
+    if json {
         let mut figures = json!(comparison);
         figures["name"] = name.into();
-        format!("{figures}\n")
-    } else {
-        report::evaluated(name, comparison)
-    })?)
+        return Ok(stdout(&format!("{figures}\n"))?);
+    }
+    if verbose {
+        stdout(&report::table::evaluated(name, comparison))?;
+    }
+    stdout(&report::summary::evaluated(name, comparison))?;
+    note(&report::summary::notes(comparison, None));
+    Ok(())
+}
+
+fn report(args: &ReportArgs) -> Result<(), Failure> {
+    write_report(&Model::read(&args.model)?, &args.logs, args.skip_bad_rows, &args.output)
+}
+
+fn write_report(model: &Model, logs: &[PathBuf], skip_bad_rows: bool, path: &Path) -> Result<(), Failure> {
+    let evaluation = ah_train::evaluate(model, logs, skip_bad_rows)?;
+    warn(&evaluation.warnings);
+    report::page::write(model, &evaluation, path)?;
+    stderr(&format!("wrote {}\n", path.display()));
+    Ok(())
+}
+
+fn explain(args: &ExplainArgs) -> Result<(), Failure> {
+    let model = Model::read(&args.model)?;
+    let explanation = ah_train::explain(&model, &args.input, &args.offered)?;
+    Ok(stdout(&if args.json { format!("{}\n", json!(explanation)) } else { explanation.to_string() })?)
 }
 
 fn warn(warnings: &[String]) {
     for warning in warnings {
         stderr(&format!("warning: {warning}\n"));
+    }
+}
+
+fn note(notes: &[String]) {
+    for note in notes {
+        stderr(&format!("note: {note}\n"));
     }
 }

@@ -65,7 +65,7 @@ fn sound_log_learns() {
     run.write("train.txt", log(60));
     let (code, stdout, stderr) = run.train(&["train.txt"]);
     assert_eq!(code, 0, "{stderr}");
-    assert!(stdout.contains("| soft, always deciding"), "{stdout}");
+    assert!(stdout.starts_with("T: ") && stdout.lines().all(|line| line.len() <= 80), "{stdout}");
     let model = ah_types::Model::read(&run.path("model.json")).unwrap();
     assert_eq!(model.heuristic, "T");
     let left: Vec<_> =
@@ -359,7 +359,7 @@ fn evaluate_takes_unknown_choices_features_and_categories() {
     let (code, stdout, stderr) = run.run(&["evaluate", "model.json", "b.txt", "--decisions", "d.tsv"]);
     assert_eq!(code, 0, "{stderr}");
     assert!(stderr.contains("the model does not know these choices and never takes them: other"), "{stderr}");
-    assert!(stdout.contains("| T "), "{stdout}");
+    assert!(stdout.starts_with("T: 1.000 times as fast as orig on the log's 40 inputs"), "{stdout}");
     let decisions = std::fs::read_to_string(run.path("d.tsv")).unwrap();
     assert_eq!(decisions.lines().count(), 40);
     assert!(

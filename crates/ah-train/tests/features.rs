@@ -68,10 +68,12 @@ fn promise_declines_where_the_risk_is_too_high() {
     let unsafe_ = learn(&risky(1500, 0.08), |_| {});
     assert!(unsafe_.held_out.always.over_limit > 0.04, "{:?}", unsafe_.held_out.always);
     assert!(unsafe_.held_out.comparison.model.over_limit <= 0.01, "{:?}", unsafe_.held_out.comparison.model);
-    let advice = "Declining forgoes";
-    let text = report::trained(&unsafe_);
-    assert!(text.contains(advice) && text.contains("raise --max-risk"), "{text}");
-    assert!(!report::trained(&safe).contains(advice));
+    let notes = |trained: &TrainedModel| {
+        report::summary::notes(&trained.held_out.comparison, Some(&trained.held_out.always)).join("\n")
+    };
+    let text = notes(&unsafe_);
+    assert!(text.contains("declining forgoes") && text.contains("raise --max-risk"), "{text}");
+    assert_eq!(notes(&safe), "");
     let always = learn(&risky(1500, 0.08), |params| params.max_risk = None);
     assert!(always.model.promise.is_none());
     assert_eq!(always.held_out.comparison.model, always.held_out.always);
@@ -95,11 +97,11 @@ fn the_limit_that_judges_is_the_limit_that_is_printed() {
         let params = Params { max_risk, max_slowdown: 3.0, ..files.params() };
         let trained = train(&params.check().unwrap()).unwrap();
         assert_eq!(trained.model.promise.is_some(), max_risk.is_some());
-        let table = report::trained(&trained);
+        let table = report::table::trained(&trained);
         assert!(table.contains("| > 200 % slower than fallback |"), "{table}");
         let evaluation = evaluate(&trained.model, &files.params().logs, false).unwrap();
         assert_eq!(evaluation.comparison.model.over_limit, 0.0);
-        let table = report::evaluated("T", &evaluation.comparison);
+        let table = report::table::evaluated("T", &evaluation.comparison);
         assert!(table.contains("| > 200 % slower than fallback |"), "{table}");
     }
 }
@@ -274,7 +276,7 @@ fn further_logs_are_learned_from_and_never_held_out() {
 fn whole_dimensions_are_held_out() {
     let trained = learn(&log(120), |params| params.test_split = SplitBy::Dims);
     assert!(trained.held_out.by_input.is_some());
-    let table = report::trained(&trained);
+    let table = report::table::trained(&trained);
     assert!(table.contains("on held-out dimensions") && table.contains("held out by input"), "{table}");
 }
 

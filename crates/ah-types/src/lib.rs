@@ -52,8 +52,8 @@ pub use device::{Cpu, Cuda, Device, DeviceMismatch};
 pub use feature::{DuplicateFeature, Feature, FeatureKind, Schema};
 pub use fields::{FieldValue, fields};
 pub use model::{
-    CalibrationMode, InvalidModel, Leaves, LogRecord, LoggedRow, Model, ModelError, ModelPlace,
-    OutsidePolicy, Precondition, Promise, Provenance,
+    CalibrationMode, Change, Evidence, Explanation, InvalidModel, Leaves, LogRecord, LoggedRow, Model,
+    ModelError, ModelPlace, OutsidePolicy, Path, Precondition, Promise, Provenance,
 };
 pub use optimization::{
     ChoiceRule, Criterion, DevicePrecondition, LearnerKind, Optimization, OptimizationError, TrainingPolicy,

@@ -15,6 +15,11 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("{:?}", cut(text, MOST))
 }
 
+/// Returns a name as it is, or in quotes where it holds more than visible ASCII characters.
+pub(crate) fn whole(name: &str) -> String {
+    if name.bytes().all(|b| b.is_ascii_graphic()) { name.to_owned() } else { format!("{name:?}") }
+}
+
 /// Returns an expression in quotes, cut after 300 characters.
 pub(crate) fn expression(text: &str) -> String {
     format!("{:?}", cut(text, MOST_TEXT))

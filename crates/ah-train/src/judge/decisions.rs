@@ -1,6 +1,6 @@
 //! The decisions of a model on a table. Only choices that were measured on an input are offered there.
 
-use ah_types::{ChoiceId, FeatureKind, Model};
+use ah_types::{ChoiceId, FeatureKind, Model, Value};
 
 use crate::data::Table;
 
@@ -36,14 +36,7 @@ pub fn decide(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usiz
     let to_table: Vec<Option<ChoiceId>> = model.choices.iter().map(|c| table.choice_id(c)).collect();
     let judge = |&input: &u32| {
         let offered = |choice: ChoiceId| to_table[choice.index()].filter(|&c| table.cell(input, c).is_some());
-        let values = &table.inputs[input as usize].values;
-        let value = |(slot, kind): (&Option<usize>, FeatureKind)| match (slot, kind) {
-            (Some(slot), _) => values[*slot].clone(),
-            (None, FeatureKind::Numerical) => f64::NAN.into(),
-            (None, FeatureKind::Categorical) => "".into(),
-        };
-        let kinds = model.features.base().features().iter().map(|f| f.kind);
-        let values: Vec<_> = slots.iter().zip(kinds).map(value).collect();
+        let values = values(model, table, input, slots);
         let mut ranking = Vec::new();
         if let Ok(first) = model.decide(&values, |c| offered(c).is_some())
             && let Ok(all) = model.ranking(&values)
@@ -58,4 +51,17 @@ pub fn decide(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usiz
         JudgedInput { input, ranking, plain, outside: model.is_outside(&values) }
     };
     inputs.iter().map(judge).collect()
+}
+
+/// The values of an input by the slots of the model; those that the table lacks are undefined.
+#[must_use]
+pub fn values(model: &Model, table: &Table, input: u32, slots: &[Option<usize>]) -> Vec<Value> {
+    let values = &table.inputs[input as usize].values;
+    let value = |(slot, kind): (&Option<usize>, FeatureKind)| match (slot, kind) {
+        (Some(slot), _) => values[*slot].clone(),
+        (None, FeatureKind::Numerical) => f64::NAN.into(),
+        (None, FeatureKind::Categorical) => "".into(),
+    };
+    let kinds = model.features.base().features().iter().map(|f| f.kind);
+    slots.iter().zip(kinds).map(value).collect()
 }

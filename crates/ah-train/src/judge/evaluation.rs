@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use ah_types::log::{self, Log, ReadOptions};
-use ah_types::{Model, artefact};
+use ah_types::{Model, Value, artefact};
 
 use super::comparison::Comparison;
 use super::decisions::{self, JudgedInput};
@@ -21,8 +21,12 @@ pub struct Evaluation {
     pub judged: Vec<JudgedInput>,
     /// The model beside always taking one choice; the best single choice is the best on this log.
     pub comparison: Comparison,
+    /// BLAKE3 of each log's unpacked bytes, in hex.
+    pub hashes: Vec<String>,
     /// Sentences for the user.
     pub warnings: Vec<String>,
+    /// The table's slots of the model's features.
+    slots: Vec<Option<usize>>,
 }
 
 /// Judges `model` on `logs`.
@@ -40,6 +44,7 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     }
     let mut warnings = Vec::new();
     let slots = slots(model, &log, &mut warnings);
+    let hashes = log.sources.iter().map(|source| source.hash.clone()).collect();
     let table = Table::new(log, &[], &CellFilter::default());
     let inputs: Vec<u32> = (0..table.inputs.len() as u32).filter(|&i| table.is_usable(i)).collect();
     let failed = table.inputs.len() - inputs.len();
@@ -51,7 +56,7 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     let fallback = known.unwrap_or_else(|| table.best_single(&inputs, None));
     let single = table.best_single(&inputs, Some(fallback));
     let comparison = Comparison::new(&table, &judged, fallback, single, max_slowdown(model));
-    Ok(Evaluation { table, judged, comparison, warnings })
+    Ok(Evaluation { table, judged, comparison, hashes, warnings, slots })
 }
 
 /// Returns the model's own limit: that of its promise, else the one that its training judged by.
@@ -89,6 +94,12 @@ fn slots(model: &Model, log: &Log, warnings: &mut Vec<String>) -> Vec<Option<usi
 }
 
 impl Evaluation {
+    /// The values of an input, by the slots of the model that was judged.
+    #[must_use]
+    pub fn values(&self, model: &Model, input: u32) -> Vec<Value> {
+        decisions::values(model, &self.table, input, &self.slots)
+    }
+
     /// Writes one line for each input: its features as in the log, joined by commas, a tab, the
     /// choices best first joined by `;` (none if the model declines).
     ///

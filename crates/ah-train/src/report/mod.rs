@@ -1,6 +1,11 @@
-//! What people read: the tables on standard output, and the graph of `--save-dot`.
+//! What people read: the last lines of a run, the table behind them, and the tree as a graph.
 
 pub mod dot;
-mod table;
+pub mod page;
+pub mod summary;
+pub mod table;
 
-pub use table::{evaluated, trained};
+/// A share in percent, with at most two digits behind the point.
+fn percent(share: f64) -> f64 {
+    (share * 1e4).round() / 1e2
+}

@@ -3,6 +3,7 @@
 use ah_types::Promise;
 use comfy_table::{CellAlignment, Table, presets};
 
+use super::percent;
 use crate::judge::{Comparison, Metrics};
 use crate::params::SplitBy;
 use crate::train::TrainedModel;
@@ -33,7 +34,6 @@ pub fn trained(trained: &TrainedModel) -> String {
         comparison.model.inputs,
         trained.model.trees.iter().map(|t| t.leaves().count()).sum::<usize>(),
     );
-    text += &plain(&comparison.model);
     if let Some(p) = &trained.portfolio {
         let search = if p.exact {
             "no other set loses less"
@@ -49,7 +49,7 @@ pub fn trained(trained: &TrainedModel) -> String {
     if let Some(p) = &trained.model.promise {
         text += &promise(p, trained);
     }
-    text + &forgone(trained)
+    text
 }
 
 /// Returns the table of `ah-train evaluate`.
@@ -59,19 +59,7 @@ pub fn evaluated(name: &str, comparison: &Comparison) -> String {
     let mut table = table(&["on this log", "inputs"], comparison.max_slowdown);
     row(&mut table, name.to_owned(), inputs(), &comparison.model);
     baselines(&mut table, comparison, inputs);
-    format!("{table}\n{}{}", plain(&comparison.model), outside(&comparison.model, "these"))
-}
-
-/// Returns how the heuristic does where it is not told what is offered, if that differs.
-fn plain(metrics: &Metrics) -> String {
-    let differs = (metrics.plain_slowdown - metrics.slowdown).abs() >= 5e-5;
-    if !differs && metrics.plain_untimed == 0 {
-        return String::new();
-    }
-    format!(
-        "Not told what is offered, it loses {:.4}; its choice has no time on {} of {} inputs (priced as the fallback).\n",
-        metrics.plain_slowdown, metrics.plain_untimed, metrics.inputs
-    )
+    format!("{table}\n{}", outside(&comparison.model, "these"))
 }
 
 fn table(first: &[&str], max_slowdown: f64) -> Table {
@@ -138,26 +126,4 @@ fn promise(p: &Promise, trained: &TrainedModel) -> String {
 fn outside(metrics: &Metrics, which: &str) -> String {
     let share = metrics.outside * 100.0;
     format!("{share:.1} % of {which} inputs are outside the training range of their leaf.\n")
-}
-
-/// What to do where declining forgoes more than half of the saving; else nothing.
-fn forgone(trained: &TrainedModel) -> String {
-    let (comparison, always) = (&trained.held_out.comparison, &trained.held_out.always);
-    let saving = |metrics: &Metrics| metrics.speedup_over_fallback.max(1.0).ln();
-    if saving(always) < 0.01 || saving(&comparison.model) > 0.5 * saving(always) {
-        return String::new();
-    }
-    format!(
-        "Declining forgoes {:.0} % of the possible saving. Always deciding would be > {} % slower than {} on {:.1} % of the held-out inputs.\n\
-         To decide more often, measure more inputs or on a quieter machine, or raise --max-risk (`none` always decides).\n",
-        (1.0 - saving(&comparison.model) / saving(always)) * 100.0,
-        percent(comparison.max_slowdown - 1.0),
-        comparison.always_fallback.choice,
-        always.over_limit * 100.0,
-    )
-}
-
-/// Returns a share in percent, with at most two digits behind the point.
-fn percent(share: f64) -> f64 {
-    (share * 1e4).round() / 1e2
 }

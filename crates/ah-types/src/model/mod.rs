@@ -4,9 +4,11 @@
 mod data;
 mod decide;
 mod error;
+mod explain;
 mod file;
 mod validate;
 
 pub use data::{CalibrationMode, LogRecord, Model, OutsidePolicy, Precondition, Promise, Provenance};
 pub use decide::{Leaves, LoggedRow};
 pub use error::{InvalidModel, ModelError, ModelPlace};
+pub use explain::{Change, Evidence, Explanation, Path};

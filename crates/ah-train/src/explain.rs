@@ -1,0 +1,56 @@
+//! `ah-train explain`: the reasons for a model's decision on one input that is given as text.
+
+use std::collections::BTreeSet;
+
+use ah_types::{ChoiceId, Explanation, Feature, FeatureKind, Model, Value};
+
+use crate::error::{TrainError, did_you_mean};
+
+/// Explains the decision of `model` for an input of `feature=value` pairs. A feature that is not given is
+/// undefined. `offered` are the choices that the program offers; empty where it does not say.
+///
+/// # Errors
+/// [`TrainError::Parameter`] or [`TrainError::UnknownChoice`] names the pair or the choice that does not fit
+/// the model.
+pub fn explain(model: &Model, input: &[String], offered: &[String]) -> Result<Explanation, TrainError> {
+    let values = values(model, input)?;
+    let unknown = |name: &String| TrainError::UnknownChoice {
+        flag: "--offered",
+        choice: name.clone(),
+        known: model.choices.clone(),
+    };
+    let ids: Result<BTreeSet<ChoiceId>, TrainError> =
+        offered.iter().map(|name| model.choice_id(name).ok_or_else(|| unknown(name))).collect();
+    let ids = ids?;
+    let is_offered = |choice| ids.contains(&choice);
+    Ok(model.explain(&values, if ids.is_empty() { None } else { Some(&is_offered) }))
+}
+
+/// The values by slot.
+fn values(model: &Model, input: &[String]) -> Result<Vec<Value>, TrainError> {
+    let features = model.features.base().features();
+    let undefined = |feature: &Feature| match feature.kind {
+        FeatureKind::Numerical => Value::Number(f64::NAN),
+        FeatureKind::Categorical => Value::Category("".into()),
+    };
+    let mut values: Vec<Value> = features.iter().map(undefined).collect();
+    for pair in input {
+        let error = |expected: String| TrainError::Parameter {
+            flag: "the input",
+            expected,
+            found: format!("{pair:?}"),
+        };
+        let (name, value) = pair.split_once('=').ok_or_else(|| error("FEATURE=VALUE".to_owned()))?;
+        let slot = model.features.base().slot(name).ok_or_else(|| {
+            let known: Vec<String> = features.iter().map(|f| f.name.clone()).collect();
+            error(format!("one of the features {}{}", known.join(", "), did_you_mean(name, &known)))
+        })?;
+        values[slot] = match features[slot].kind {
+            FeatureKind::Categorical => value.into(),
+            FeatureKind::Numerical => {
+                Value::Number(value.parse().map_err(|_| error(format!("a number for {name}")))?)
+            }
+        };
+    }
+    Ok(values)
+}

@@ -1,0 +1,87 @@
+//! `ah-train report`: one self-contained page about a model on logs, or a few lines of Markdown.
+//!
+//! `facts.rs` computes what the page shows; `page.html` and `page.js` show it with Chart.js (`vendor/`). Names
+//! from logs reach the page as JSON and become text nodes, never markup.
+
+mod facts;
+
+use ah_types::Model;
+
+pub use facts::Facts;
+
+use super::summary;
+use crate::error::TrainError;
+use crate::judge::Evaluation;
+
+/// The page's text. It fetches nothing.
+#[must_use]
+pub fn html(model: &Model, evaluation: &Evaluation) -> String {
+    let facts = serde_json::json!(Facts::new(model, evaluation)).to_string();
+    // `<` would end the script element where it begins `</script>`.
+    let facts = facts.replace('<', "\\u003c");
+    let title = model.heuristic.replace('&', "&amp;").replace('<', "&lt;");
+    let parts = [
+        ("{{title}}", title.as_str()),
+        ("{{style}}", include_str!("page.css")),
+        ("{{library}}", include_str!("../../../vendor/chart.umd.min.js")),
+        ("{{script}}", include_str!("page.js")),
+        // Last, so that a name in it that looks like another placeholder stays text.
+        ("{{facts}}", facts.as_str()),
+    ];
+    parts
+        .iter()
+        .fold(include_str!("page.html").to_owned(), |page, (place, text)| page.replacen(place, text, 1))
+}
+
+/// The summary as Markdown, for a pull request.
+#[must_use]
+pub fn markdown(model: &Model, evaluation: &Evaluation) -> String {
+    let facts = Facts::new(model, evaluation);
+    let comparison = &evaluation.comparison;
+    let mut text = format!(
+        "### {}\n\n{}\n| | loss | p95 | worst | > {} % slower | speedup |\n| --- | --- | --- | --- | --- | --- |\n",
+        model.heuristic,
+        summary::evaluated(&model.heuristic, comparison),
+        super::percent(comparison.max_slowdown - 1.0),
+    );
+    let rows = [
+        ("the heuristic".to_owned(), &comparison.model),
+        (
+            format!("always `{}` (fallback)", comparison.always_fallback.choice),
+            &comparison.always_fallback.metrics,
+        ),
+        (
+            format!("always `{}` (best single)", comparison.best_single.choice),
+            &comparison.best_single.metrics,
+        ),
+    ];
+    for (name, metrics) in rows {
+        text += &format!(
+            "| {} | {:.2} % | {:.3} | {:.2} | {:.2} % | {:.3} |\n",
+            name.replace('|', "\\|"),
+            (metrics.slowdown - 1.0) * 100.0,
+            metrics.p95,
+            metrics.worst,
+            metrics.over_limit * 100.0,
+            metrics.speedup_over_fallback,
+        );
+    }
+    if facts.learned_from_these {
+        text += "\nThe model was learned from these logs: its figures on held-out inputs are in the model's record.\n";
+    }
+    text
+}
+
+/// Writes the page (or Markdown, where `path` ends in `.md`).
+///
+/// # Errors
+/// [`TrainError::Io`] names the file.
+pub fn write(model: &Model, evaluation: &Evaluation, path: &std::path::Path) -> Result<(), TrainError> {
+    let is_markdown = path.extension().is_some_and(|extension| extension == "md");
+    let text = if is_markdown { markdown(model, evaluation) } else { html(model, evaluation) };
+    ah_types::artefact::write_atomic(path, text.as_bytes()).map_err(|source| TrainError::Io {
+        path: path.to_owned(),
+        action: "write the report",
+        source,
+    })
+}

@@ -1,0 +1,228 @@
+"use strict";
+const facts = JSON.parse(document.getElementById("facts").textContent);
+const at = (id) => document.getElementById(id);
+
+/** An element with text or children. Text never becomes markup. */
+function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children.filter((child) => child !== null));
+  return made;
+}
+const percent = (share, digits = 2) => `${(share * 100).toFixed(digits)} %`;
+const loss = (slowdown) => percent(slowdown - 1);
+const number = (x, digits = 3) => (Number.isFinite(x) ? x.toFixed(digits) : "–");
+const plain = (x) => Number(x.toPrecision(6)).toString();
+
+// Colors that people with any color vision tell apart (Okabe and Ito, 2008); the rest of the choices are gray.
+const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#7b5ea7"];
+const OTHER = "#8b949e";
+const byWins = facts.choices.map((_, i) => i).sort((a, b) => facts.choices[b].wins - facts.choices[a].wins);
+const color = (choice) => PALETTE[byWins.indexOf(choice)] ?? OTHER;
+const colorOf = (name) => color(facts.choices.findIndex((choice) => choice.name === name));
+
+function head() {
+  const { model, best_single: single } = facts.comparison;
+  at("title").textContent = facts.heuristic;
+  const device = facts.device === null ? "" : `, learned on ${facts.device}`;
+  at("subtitle").textContent = `A learned heuristic for ${facts.optimization}${device}.`;
+  const tiles = [
+    [`${number(model.speedup_over_fallback)} ×`, `as fast as ${facts.fallback}`],
+    [loss(model.slowdown), "lost to the best choice of each input"],
+    [loss(single.metrics.slowdown), `lost by always taking ${single.choice}`],
+    [`${number(model.worst, 2)} ×`, "the best time at worst"],
+    [percent(model.over_limit), `of inputs > ${plain((facts.max_slowdown - 1) * 100)} % slower than ${facts.fallback}`],
+    [percent(model.coverage, 1), "of inputs decided"],
+  ];
+  at("tiles").append(
+    ...tiles.map(([value, text]) => element("div", { class: "tile" }, element("b", {}, value), element("span", {}, text))),
+  );
+  const promise = facts.promise;
+  at("promise").textContent = promise === null
+    ? "Nothing is promised: the heuristic always decides, or there were too few inputs."
+    : `Promise, with ${plain(promise.confidence * 100)} % confidence: at most ${plain(promise.target * 100)} % of inputs drawn like ` +
+      `the ${promise.inputs} calibration inputs take more than ${plain(promise.limit)} times as long as ${facts.fallback}. ` +
+      `${promise.violations} of them did (${promise.mode}).`;
+  at("seen").textContent = facts.learned_from_these
+    ? `These figures flatter: the model was learned from these ${facts.inputs} inputs. On inputs that it had not seen, it lost ` +
+      `${loss(facts.provenance.metrics?.held_out?.slowdown ?? NaN)} (the training's record).`
+    : `Judged on ${facts.inputs} inputs that the model was not learned from.`;
+}
+
+function curves(ink) {
+  const colors = ["#0072b2", "#e69f00", "#8b949e"];
+  const labels = ["", " (best single)", " (fallback)"];
+  new Chart(at("curves"), {
+    type: "line",
+    data: {
+      datasets: facts.curves.map((curve, i) => ({
+        label: curve.name + labels[i],
+        data: curve.slowdowns.map((y, x) => ({ x: (x * 100) / (curve.slowdowns.length - 1), y })),
+        borderColor: colors[i], backgroundColor: colors[i], borderWidth: 2, pointRadius: 0, borderDash: [[], [6, 3], [2, 2]][i],
+      })),
+    },
+    options: {
+      animation: false, maintainAspectRatio: false, interaction: { mode: "nearest", axis: "x", intersect: false },
+      scales: {
+        x: { type: "linear", min: 0, max: 100, title: { display: true, text: "share of inputs, %", color: ink }, ticks: { color: ink } },
+        y: { type: "logarithmic", min: 1, title: { display: true, text: "slowdown", color: ink }, ticks: { color: ink } },
+      },
+      plugins: { legend: { labels: { color: ink } } },
+    },
+  });
+}
+
+/** One feature as an axis: positive numbers on a logarithmic scale, categories by position. */
+function axis(slot, ink) {
+  const { name, numerical } = facts.features[slot];
+  const title = { display: true, text: name, color: ink };
+  if (!numerical) {
+    const categories = [...new Set(facts.points.map((point) => point.values[slot]))].sort();
+    const scale = {
+      type: "linear", title, min: -0.5, max: categories.length - 0.5,
+      ticks: { color: ink, stepSize: 1, callback: (i) => categories[i] ?? "" },
+    };
+    // Inputs of one category lie side by side.
+    return { scale, place: (point, i) => categories.indexOf(point.values[slot]) + ((i * 0.618) % 1) * 0.6 - 0.3 };
+  }
+  const positive = facts.points.every((point) => point.values[slot] > 0);
+  return { scale: { type: positive ? "logarithmic" : "linear", title, ticks: { color: ink } }, place: (point) => point.values[slot] };
+}
+
+let map;
+function drawMap(ink) {
+  const [x, y] = [axis(Number(at("x").value), ink), axis(Number(at("y").value), ink)];
+  const groups = [...byWins.slice(0, PALETTE.length).map((choice) => [choice]), byWins.slice(PALETTE.length)];
+  const datasets = groups.filter((group) => group.some((choice) => facts.choices[choice].wins > 0)).map((group) => {
+    const points = facts.points.map((point, i) => ({ point, i })).filter(({ point }) => group.includes(point.winner));
+    return {
+      label: group.length === 1 ? facts.choices[group[0]].name : "others",
+      data: points.map(({ point, i }) => ({ x: x.place(point, i), y: y.place(point, i), point })),
+      backgroundColor: color(group[0]),
+      borderColor: points.map(({ point }) => (point.slowdown > 1.05 ? ink : "transparent")),
+      borderWidth: points.map(({ point }) => (point.slowdown > 1.05 ? 2 : 0)),
+      pointRadius: points.map(({ point }) => (point.slowdown > 1.05 ? 5 : 3)),
+    };
+  });
+  map?.destroy();
+  map = new Chart(at("map"), {
+    type: "scatter",
+    data: { datasets },
+    options: {
+      animation: false, maintainAspectRatio: false, scales: { x: x.scale, y: y.scale },
+      plugins: {
+        legend: { labels: { color: ink } },
+        tooltip: {
+          callbacks: {
+            label: ({ raw: { point } }) => [
+              facts.features.map((feature, slot) => `${feature.name}=${point.values[slot]}`).join(" "),
+              `best ${facts.choices[point.winner].name}, taken ${facts.choices[point.taken].name}, slowdown ${number(point.slowdown)}`,
+            ],
+          },
+        },
+      },
+    },
+  });
+}
+
+function maps(ink) {
+  const options = () => facts.features.map((feature, slot) => element("option", { value: slot }, feature.name));
+  at("x").append(...options());
+  at("y").append(...options());
+  const varies = (slot) => new Set(facts.points.map((point) => point.values[slot])).size > 1;
+  const [first, second] = facts.features.map((_, slot) => slot).filter(varies);
+  at("x").value = first ?? 0;
+  at("y").value = second ?? first ?? 0;
+  for (const id of ["x", "y"]) at(id).addEventListener("change", () => drawMap(ink));
+  if (facts.points.length < facts.inputs) at("thinned").textContent = `${facts.points.length} of ${facts.inputs} inputs are shown.`;
+  drawMap(ink);
+}
+
+/** The branch at `index` as nested details; returns it with the training inputs below it. */
+function branch(nodes, index, test, depth) {
+  const node = nodes[index];
+  if (node.test === undefined) {
+    const decision = node.declines ? `declines: ${node.choice}` : node.choice;
+    const risk = node.over_fallback === null ? "" : `, at most ${number(node.over_fallback)} times ${facts.fallback}`;
+    const here = node.here > 0 ? `; here ${node.here} inputs, ${loss(node.loss)} lost` : "";
+    const evidence = `${node.samples} training inputs, ${number(node.slowdown)} of the best time (worst ${number(node.worst)})${risk}${here}`;
+    const made = element("div", { class: "leaf", style: `border-color: ${colorOf(node.choice)}` },
+      element("span", {}, `${test}: `), element("b", {}, decision), element("br"), element("small", {}, evidence));
+    return [made, node.samples];
+  }
+  const [left, lefts] = branch(nodes, node.left, node.test, depth + 1);
+  const [right, rights] = branch(nodes, node.right, node.otherwise, depth + 1);
+  const made = element("details", {},
+    element("summary", {}, `${test} `, element("small", {}, `${lefts + rights} training inputs`)), left, right);
+  made.open = depth < 2;
+  return [made, lefts + rights];
+}
+
+function trees() {
+  at("trees").append(...facts.trees.map((nodes, i) => branch(nodes, 0, facts.trees.length > 1 ? `Tree ${i + 1}` : "All inputs", 0)[0]));
+  const fold = (open) => () => at("trees").querySelectorAll("details").forEach((details) => { details.open = open; });
+  at("unfold").addEventListener("click", fold(true));
+  at("fold").addEventListener("click", fold(false));
+}
+
+function table(place, header, rows) {
+  place.append(
+    element("thead", {}, element("tr", {}, ...header.map((text) => element("th", { scope: "col" }, text)))),
+    element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map((text) => element("td", {}, text))))),
+  );
+}
+
+/** The rows shown before the others are folded away. */
+const SHOWN = 12;
+
+function choices() {
+  const rows = byWins.map((i) => facts.choices[i]).filter((choice) => choice.wins + choice.taken > 0).map((choice) => [
+    choice.name, String(choice.measured), percent(choice.wins / facts.inputs, 1),
+    choice.margin === null ? "–" : loss(choice.margin), percent(choice.taken / facts.inputs, 1),
+  ]);
+  const listed = (some) => {
+    const made = element("table");
+    table(made, ["choice", "measured", "wins", "ahead of the second by", "taken"], some);
+    return made;
+  };
+  at("choices").append(listed(rows.slice(0, SHOWN)));
+  if (rows.length > SHOWN) {
+    const more = `${rows.length - SHOWN} more choices that win or are taken`;
+    at("choices").append(element("details", {}, element("summary", {}, more), listed(rows.slice(SHOWN))));
+  }
+  const silent = facts.choices.length - rows.length;
+  if (silent > 0) at("choices").append(element("p", {}, `${silent} other choices never win and are never taken.`));
+}
+
+function worst() {
+  if (facts.worst.length === 0) at("worst").append(element("p", {}, "On every input the fastest choice was taken."));
+  for (const input of facts.worst) {
+    const times = element("table");
+    table(times, ["choice", "ms"], input.times.map(([name, time]) => [name, time === null ? "failed" : plain(time)]));
+    const taken = input.declined ? `declined, so ${input.taken}` : input.taken;
+    at("worst").append(element("details", {},
+      element("summary", {}, `${number(input.slowdown)} times the best: ${taken} `, element("small", {}, input.input.join(" "))), times));
+  }
+}
+
+function rest() {
+  const { cells, median, p95 } = facts.noise;
+  at("noise").textContent = cells === 0
+    ? "The logs hold one time for each choice and input, so they do not show how well times repeat."
+    : `The slowest repetition of a choice on an input took ${loss(median)} longer than the fastest in the median, ` +
+      `${loss(p95)} in the worst twentieth (${cells} pairs of choice and input).`;
+  const { logs, ...record } = facts.provenance;
+  table(at("logs"), ["log", "rows", "BLAKE3"], logs.map((log) => [log.file, String(log.rows), log.blake3]));
+  at("record").textContent = JSON.stringify(record, null, 2);
+}
+
+const ink = getComputedStyle(document.documentElement).getPropertyValue("--text").trim();
+Chart.defaults.borderColor = getComputedStyle(document.documentElement).getPropertyValue("--line").trim();
+head();
+curves(ink);
+maps(ink);
+trees();
+choices();
+worst();
+rest();
+document.documentElement.dataset.ready = "yes";

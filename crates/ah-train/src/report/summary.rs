@@ -1,0 +1,104 @@
+//! The few lines that end a training or an evaluation. The full table is in `table.rs`.
+
+use std::fmt::Write as _;
+
+use ah_types::Promise;
+
+use super::percent;
+use crate::judge::{Comparison, Metrics};
+use crate::train::TrainedModel;
+
+/// The most characters of a choice's name.
+const NAME: usize = 32;
+
+/// The summary of a training: gain, loss, risk, promise and size, a line each.
+#[must_use]
+pub fn trained(trained: &TrainedModel) -> String {
+    let (model, comparison) = (&trained.model, &trained.held_out.comparison);
+    let mut text = compared(&model.heuristic, "the held-out", comparison);
+    if let Some(promise) = &model.promise {
+        text += &promised(promise, comparison);
+    }
+    let leaves: usize = model.trees.iter().map(|tree| tree.leaves().count()).sum();
+    let inputs = trained.held_out.train_inputs + comparison.model.inputs;
+    let _ = writeln!(text, "Learned from all {inputs} inputs: {leaves} leaves.");
+    text
+}
+
+/// The summary of an evaluation.
+#[must_use]
+pub fn evaluated(name: &str, comparison: &Comparison) -> String {
+    compared(name, "the log's", comparison)
+}
+
+/// Advice and exceptions: sentences that are needed only where a figure is out of the ordinary.
+#[must_use]
+pub fn notes(comparison: &Comparison, always: Option<&Metrics>) -> Vec<String> {
+    let model = &comparison.model;
+    let mut notes = Vec::new();
+    if (model.plain_slowdown - model.slowdown).abs() >= 5e-5 || model.plain_untimed > 0 {
+        notes.push(format!(
+            "not told what is offered, it loses {} to the best choice; its choice has no time on {} of {} inputs \
+             (priced as the fallback)",
+            loss(model.plain_slowdown),
+            model.plain_untimed,
+            model.inputs
+        ));
+    }
+    let saving = |metrics: &Metrics| metrics.speedup_over_fallback.max(1.0).ln();
+    if let Some(always) =
+        always.filter(|always| saving(always) >= 0.01 && saving(model) <= 0.5 * saving(always))
+    {
+        notes.push(format!(
+            "declining forgoes {:.0} % of the possible saving. Always deciding would be > {} % slower than {} on \
+             {:.1} % of the held-out inputs. To decide more often, measure more inputs or on a quieter machine, or \
+             raise --max-risk (`none` always decides)",
+            (1.0 - saving(model) / saving(always)) * 100.0,
+            percent(comparison.max_slowdown - 1.0),
+            name(&comparison.always_fallback.choice),
+            always.over_limit * 100.0,
+        ));
+    }
+    notes
+}
+
+fn compared(heuristic: &str, which: &str, comparison: &Comparison) -> String {
+    let Comparison { model, always_fallback, best_single, max_slowdown } = comparison;
+    let (fallback, single) = (name(&always_fallback.choice), name(&best_single.choice));
+    format!(
+        "{heuristic}: {:.3} times as fast as {fallback} on {which} {} inputs.\n\
+         Loses {} to the best choice (always {single}: {}), {:.2} times at worst.\n\
+         Decides {:.1} %; {:.2} % are > {} % slower than {fallback}.\n",
+        model.speedup_over_fallback,
+        model.inputs,
+        loss(model.slowdown),
+        loss(best_single.metrics.slowdown),
+        model.worst,
+        model.coverage * 100.0,
+        model.over_limit * 100.0,
+        percent(max_slowdown - 1.0),
+    )
+}
+
+fn promised(promise: &Promise, comparison: &Comparison) -> String {
+    format!(
+        "Promise: at most {} % are > {} % slower than {} ({} % confidence).\n",
+        percent(promise.target),
+        percent(promise.limit - 1.0),
+        name(&comparison.always_fallback.choice),
+        percent(promise.confidence),
+    )
+}
+
+/// A slowdown as the time lost.
+fn loss(slowdown: f64) -> String {
+    format!("{:.2} %", (slowdown - 1.0) * 100.0)
+}
+
+/// A choice's name, cut where it is long.
+fn name(choice: &str) -> String {
+    match choice.char_indices().nth(NAME) {
+        Some((end, _)) => format!("{}…", &choice[..end]),
+        None => choice.to_owned(),
+    }
+}

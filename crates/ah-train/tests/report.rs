@@ -1,0 +1,69 @@
+//! The page about a model: it is whole, harmless, and works in a browser.
+
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+
+use ah_train::{Evaluation, Params, TrainedModel, evaluate, report, train};
+use common::log;
+
+fn trained(text: &str) -> (tempfile::TempDir, TrainedModel, Evaluation) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.txt");
+    std::fs::write(&path, text).unwrap();
+    let trained = train(&Params::new(vec![path.clone()], "T").check().unwrap()).unwrap();
+    let evaluation = evaluate(&trained.model, &[path], false).unwrap();
+    (folder, trained, evaluation)
+}
+
+#[test]
+fn names_stay_text_and_nothing_is_fetched() {
+    let hostile = "</script><img src=x onerror=alert(1)>{{script}}";
+    let (_folder, trained, evaluation) = trained(&log(120).replace(",pad,", &format!(",{hostile},")));
+    let page = report::page::html(&trained.model, &evaluation);
+    assert!(!page.contains("<img"));
+    assert_eq!(page.matches("</script>").count(), 3);
+    let own = page.replace(include_str!("../vendor/chart.umd.min.js"), "").replace("src=x", "");
+    for fetches in ["<link", "src=", "@import", "url(", "fetch(", "XMLHttpRequest"] {
+        assert!(!own.contains(fetches), "{fetches}");
+    }
+    let markdown = report::page::markdown(&trained.model, &evaluation);
+    assert!(markdown.starts_with("### T\n"), "{markdown}");
+}
+
+#[test]
+fn the_page_works_in_a_browser() {
+    let (folder, trained, evaluation) = trained(&log(240));
+    let path = folder.path().join("report.html");
+    report::page::write(&trained.model, &evaluation, &path).unwrap();
+    let Some(dom) = dom(&path) else { return };
+    assert!(dom.contains("data-ready=\"yes\""), "the script stopped before its end: {dom}");
+    assert!(dom.contains("as fast as orig") && dom.contains("training inputs"), "{dom}");
+}
+
+/// The page after its script ran, in headless Chromium; `None` where that is not installed.
+fn dom(page: &Path) -> Option<String> {
+    let profile = tempfile::tempdir().unwrap();
+    let run = Command::new("chromium")
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+        .args([
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--dump-dom",
+        ])
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg(format!("file://{}", page.display()))
+        .output();
+    match run {
+        Ok(output) => Some(String::from_utf8_lossy(&output.stdout).into_owned()),
+        Err(_) => {
+            let _ = std::io::Write::write_fmt(
+                &mut std::io::stderr(),
+                format_args!("skipped: there is no chromium, so the report was not opened in a browser\n"),
+            );
+            None
+        }
+    }
+}

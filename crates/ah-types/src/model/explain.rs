@@ -1,0 +1,313 @@
+//! Why a model decides as it does on one input, in words.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::data::{Model, OutsidePolicy};
+use crate::choice::ChoiceId;
+use crate::context::Value;
+use crate::row::Row;
+use crate::shown::{quoted, whole};
+use crate::tree::{Leaf, Node, Test, Tree};
+use crate::unsure::Unsure;
+
+/// The decision for one input with the reasons for it; `Display` prints it for people.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explanation {
+    /// The heuristic's name.
+    pub heuristic: String,
+    /// The choice, or `None` where the heuristic declines.
+    pub choice: Option<String>,
+    /// Why the heuristic declines.
+    pub declines: Option<String>,
+    /// What the program does where the heuristic declines.
+    pub fallback: Option<String>,
+    /// The path through each tree that reaches a leaf.
+    pub paths: Vec<Path>,
+    /// For each feature, the nearest values found that change the decision.
+    pub changes: Vec<Change>,
+}
+
+/// The way of one input through one tree.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Path {
+    /// The tests, from the root, with the input's values.
+    pub tests: Vec<String>,
+    /// The leaf's training inputs.
+    pub samples: u64,
+    /// The choices that training measured in the leaf, best first.
+    pub evidence: Vec<Evidence>,
+    /// The features outside of the leaf's training range; empty where all are inside.
+    pub outside: Vec<String>,
+}
+
+/// What training saw of one choice in a leaf. Slowdowns are over the fastest choice of each input.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Evidence {
+    /// The choice.
+    pub choice: String,
+    /// Geometric mean of its slowdown.
+    pub slowdown: f64,
+    /// Its worst slowdown; infinite where it failed.
+    pub worst: f64,
+    /// The share of inputs that it wins.
+    pub probability: f64,
+    /// The inputs on which it was measured.
+    pub measured: u64,
+    /// False where the promise passes it over.
+    pub allowed: bool,
+}
+
+/// The decision changes when one feature takes another value and all others keep theirs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// The feature.
+    pub feature: String,
+    /// The other value.
+    pub value: String,
+    /// The choice there, or `None` where the heuristic declines.
+    pub choice: Option<String>,
+}
+
+/// A probe for a [`Change`] moves a number by up to this factor.
+const FARTHEST: f64 = 64.0;
+/// The greatest step of a probe in relation to the value; smaller regions between two probes can be missed.
+const STEP: f64 = 0.05;
+
+impl Model {
+    /// Explains the decision for these values of the logged features. `offered` are the choices that the
+    /// program offers; `None` where it does not say.
+    #[must_use]
+    pub fn explain(&self, values: &[Value], offered: Option<&dyn Fn(ChoiceId) -> bool>) -> Explanation {
+        let decide = |values: &[Value]| match offered {
+            Some(offered) => self.decide(values, offered).map(|ranked| ranked.choice),
+            None => self.choose(values).map(|ranked| ranked.choice),
+        };
+        let decision = decide(values);
+        let names: Vec<&str> = self.features.all().features().iter().map(|f| f.name.as_str()).collect();
+        Explanation {
+            heuristic: self.heuristic.clone(),
+            choice: decision.ok().map(|choice| self.choice_name(choice).to_owned()),
+            declines: decision.err().map(|unsure| self.reason(unsure, &names)),
+            fallback: self.fallback.map(|choice| self.choice_name(choice).to_owned()),
+            paths: self.trees.iter().filter_map(|tree| self.path(tree, values, &names)).collect(),
+            changes: self.changes(values, decision.ok(), &|values| decide(values).ok()),
+        }
+    }
+
+    fn reason(&self, unsure: Unsure, names: &[&str]) -> String {
+        match (&self.precondition, unsure) {
+            (Some(p), Unsure::Precondition) => format!("its precondition does not hold: {}", p.expression),
+            _ => unsure.explain(names),
+        }
+    }
+
+    fn path(&self, tree: &Tree, values: &[Value], names: &[&str]) -> Option<Path> {
+        let logged = self.row(values);
+        let row = self.features.row(&logged);
+        let end = tree.leaf_index(&row, |slot, category| self.knows(slot, category)).ok()?;
+        let tests = way(tree, end).map(|(test, left)| sentence(test, left, &row, names)).collect();
+        let leaf = tree.leaf(end)?;
+        let outside = if self.outside == OutsidePolicy::Decide && leaf.ranges.is_empty() {
+            Vec::new()
+        } else {
+            outside(leaf, &logged, names)
+        };
+        let evidence = leaf.ranking.iter().filter(|ranked| ranked.measured > 0).map(|ranked| Evidence {
+            choice: self.choice_name(ranked.choice).to_owned(),
+            slowdown: ranked.slowdown,
+            worst: ranked.worst,
+            probability: ranked.probability,
+            measured: ranked.measured,
+            allowed: ranked.allowed,
+        });
+        Some(Path { tests, samples: leaf.samples, evidence: evidence.collect(), outside })
+    }
+
+    /// Probes each logged feature for the nearest values that change the decision.
+    fn changes(
+        &self,
+        values: &[Value],
+        now: Option<ChoiceId>,
+        decide: &dyn Fn(&[Value]) -> Option<ChoiceId>,
+    ) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for (slot, feature) in self.features.base().features().iter().enumerate() {
+            let mut with = values.to_vec();
+            let mut changed = |value: Value| {
+                with[slot] = value;
+                Some(decide(&with)).filter(|&choice| choice != now)
+            };
+            let found: Vec<(Value, Option<ChoiceId>)> = match &values[slot] {
+                Value::Number(x) => [1.0, -1.0]
+                    .into_iter()
+                    .filter_map(|direction| nearest(*x, direction, &mut |x| changed(Value::Number(x))))
+                    .map(|(x, choice)| (Value::Number(x), choice))
+                    .collect(),
+                Value::Category(category) => self.categories[slot]
+                    .iter()
+                    .filter(|other| ***other != **category)
+                    .map(|other| Value::Category(Arc::from(other.as_str())))
+                    .filter_map(|other| changed(other.clone()).map(|choice| (other, choice)))
+                    .collect(),
+            };
+            changes.extend(found.into_iter().map(|(value, choice)| Change {
+                feature: feature.name.clone(),
+                value: value.to_string(),
+                choice: choice.map(|choice| self.choice_name(choice).to_owned()),
+            }));
+        }
+        changes
+    }
+}
+
+/// The tests from the root to the node at `end`, each with true where the way goes left.
+fn way(tree: &Tree, end: usize) -> impl Iterator<Item = (&Test, bool)> {
+    let mut parents = vec![None; tree.nodes.len()];
+    for (at, node) in tree.nodes.iter().enumerate() {
+        if let Node::Split { test, left, right } = node {
+            parents[*left as usize] = Some((at, test, true));
+            parents[*right as usize] = Some((at, test, false));
+        }
+    }
+    let mut way = Vec::new();
+    let mut at = end;
+    while let Some((parent, test, left)) = parents[at] {
+        way.push((test, left));
+        at = parent;
+    }
+    way.into_iter().rev()
+}
+
+fn sentence(test: &Test, left: bool, row: &impl Row, names: &[&str]) -> String {
+    match test {
+        Test::Numerical { slot, threshold } => {
+            let sign = if left { "<=" } else { ">" };
+            format!("{} = {} {sign} {threshold}", names[*slot], row.number(*slot))
+        }
+        Test::Categorical { slot, category } if left => {
+            let value = row.category(*slot).unwrap_or_default();
+            format!("{} = {}, not {}", names[*slot], quoted(value), quoted(category))
+        }
+        Test::Categorical { slot, category } => format!("{} = {}", names[*slot], quoted(category)),
+    }
+}
+
+fn outside(leaf: &Leaf, row: &impl Row, names: &[&str]) -> Vec<String> {
+    let ranges = leaf.ranges.iter().enumerate().filter_map(|(slot, range)| Some((slot, (*range)?)));
+    ranges
+        .filter(|&(slot, (least, greatest))| !(least..=greatest).contains(&row.number(slot)))
+        .map(|(slot, (least, greatest))| {
+            let value = row.number(slot);
+            let value = if value.is_nan() { "undefined".to_owned() } else { value.to_string() };
+            format!("{} = {value}, measured from {least} to {greatest}", names[slot])
+        })
+        .collect()
+}
+
+/// The nearest number found in this direction on which `changed` returns something. Whole numbers stay whole.
+fn nearest<T>(x: f64, direction: f64, changed: &mut dyn FnMut(f64) -> Option<T>) -> Option<(f64, T)> {
+    let whole = x.fract() == 0.0;
+    let round = |x: f64| if whole { x.round() } else { x };
+    let finest = if whole { 1.0 } else { x.abs().max(1e-300) * 1e-3 };
+    let (mut same, mut step) = (x, finest);
+    while same != 0.0 && (same / x).abs() <= FARTHEST && (same / x).abs() >= 1.0 / FARTHEST {
+        let next = round(same + direction * step);
+        // A size does not change its sign.
+        if next * x < 0.0 || !next.is_finite() {
+            return None;
+        }
+        if let Some(mut found) = changed(next) {
+            let mut far = next;
+            // The change lies between `same` and `far`.
+            for _ in 0..60 {
+                let middle = round(f64::midpoint(same, far));
+                if middle == same || middle == far {
+                    break;
+                }
+                match changed(middle) {
+                    Some(nearer) => (far, found) = (middle, nearer),
+                    None => same = middle,
+                }
+            }
+            return Some((far, found));
+        }
+        same = next;
+        step = (step * 1.2).min((same.abs() * STEP).max(finest));
+    }
+    None
+}
+
+/// The most choices of a leaf that are printed.
+const MOST: usize = 5;
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.choice, &self.declines) {
+            (Some(choice), _) => writeln!(f, "{} takes {}.", self.heuristic, whole(choice))?,
+            (None, reason) => {
+                write!(f, "{} declines: {}.", self.heuristic, reason.as_deref().unwrap_or_default())?;
+                match &self.fallback {
+                    Some(fallback) => writeln!(f, " The program takes {}.", whole(fallback))?,
+                    None => writeln!(f)?,
+                }
+            }
+        }
+        for (i, path) in self.paths.iter().enumerate() {
+            writeln!(f)?;
+            if self.paths.len() > 1 {
+                writeln!(f, "Tree {} of {}:", i + 1, self.paths.len())?;
+            }
+            self.write_path(f, path)?;
+        }
+        if !self.changes.is_empty() {
+            writeln!(f, "\nThe nearest values found that change the decision, one feature at a time:")?;
+        }
+        for change in &self.changes {
+            let decision = match &change.choice {
+                Some(choice) => format!("takes {}", whole(choice)),
+                None => "declines".to_owned(),
+            };
+            writeln!(f, "  {} = {}: {decision}", change.feature, whole(&change.value))?;
+        }
+        Ok(())
+    }
+}
+
+impl Explanation {
+    fn write_path(&self, f: &mut fmt::Formatter<'_>, path: &Path) -> fmt::Result {
+        for test in &path.tests {
+            writeln!(f, "  {test}")?;
+        }
+        writeln!(f, "reaches a leaf of {} training inputs:", path.samples)?;
+        writeln!(f, "  {:>8} {:>8} {:>6} {:>9}  choice", "slowdown", "worst", "wins", "measured")?;
+        let is_shown = |i: usize, e: &Evidence| {
+            i < MOST || self.choice.as_ref() == Some(&e.choice) || self.fallback.as_ref() == Some(&e.choice)
+        };
+        let shown = path.evidence.iter().enumerate().filter(|&(i, e)| is_shown(i, e));
+        let mut count = 0;
+        for (_, e) in shown {
+            count += 1;
+            let marks = [
+                (self.choice.as_ref() == Some(&e.choice), " (taken)"),
+                (self.fallback.as_ref() == Some(&e.choice), " (fallback)"),
+                (!e.allowed, " (may be too slow)"),
+            ];
+            let marks: String = marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect();
+            let (wins, choice) = (format!("{:.0} %", e.probability * 100.0), whole(&e.choice));
+            let (slowdown, worst) = (format!("{:.3}", e.slowdown), format!("{:.3}", e.worst));
+            writeln!(f, "  {slowdown:>8} {worst:>8} {wins:>6} {:>9}  {choice}{marks}", e.measured)?;
+        }
+        if path.evidence.len() > count {
+            writeln!(f, "  and {} more", path.evidence.len() - count)?;
+        }
+        match path.outside.as_slice() {
+            [] => writeln!(f, "The input lies inside of what training measured there."),
+            outside => {
+                writeln!(f, "The input lies outside of what training measured there: {}.", outside.join("; "))
+            }
+        }
+    }
+}

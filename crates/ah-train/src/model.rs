@@ -1,6 +1,8 @@
 //! The model of a learned heuristic.
 
-use ah_types::{LeafUnsure, Model, Node, Provenance, Tree};
+use std::collections::BTreeSet;
+
+use ah_types::{Derived, Features, LeafUnsure, Model, Node, Provenance, Test, Tree};
 
 use crate::error::TrainError;
 use crate::policy::Policy;
@@ -35,6 +37,27 @@ pub fn model(recipe: &Recipe<'_>, heuristic: &Heuristic, inputs: &[u32]) -> Resu
         promise: heuristic.promise.clone(),
         provenance: Provenance::default(),
     })
+}
+
+/// Drops the derived features that no split tests. They must not use one another.
+pub fn drop_unused(model: &mut Model) {
+    let logged = model.features.base().len();
+    let tests = model.trees.iter().flat_map(|tree| &tree.nodes).filter_map(|node| match node {
+        Node::Split { test, .. } => Some(test.slot()),
+        Node::Leaf(_) => None,
+    });
+    let used: BTreeSet<usize> = (0..logged).chain(tests).collect();
+    let kept = model.features.derived().iter().enumerate().filter(|(at, _)| used.contains(&(logged + at)));
+    let kept: Vec<Derived> = kept.map(|(_, (derived, _))| derived.clone()).collect();
+    let Ok(features) = Features::new(model.features.base().clone(), &kept) else { return };
+    model.features = features;
+    model.categories = used.iter().map(|&slot| std::mem::take(&mut model.categories[slot])).collect();
+    for node in model.trees.iter_mut().flat_map(|tree| &mut tree.nodes) {
+        if let Node::Split { test: Test::Numerical { slot, .. } | Test::Categorical { slot, .. }, .. } = node
+        {
+            *slot = used.range(..*slot).count();
+        }
+    }
 }
 
 fn decline_unsafe(trees: &mut [Tree], policy: &dyn Policy) {

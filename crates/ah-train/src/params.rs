@@ -42,6 +42,10 @@ pub struct Params {
     /// The choice that the program takes when the heuristic declines [default: the optimization's].
     #[cfg_attr(feature = "cli", arg(long, value_name = "CHOICE"))]
     pub fallback: Option<String>,
+    /// Learn without this logged feature; can be given more than once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FEATURE"))]
+    pub exclude: Vec<String>,
     /// Hold out single inputs, or all inputs of the same dimensions together.
     #[cfg_attr(feature = "cli", arg(long, value_enum, default_value_t = Params::default().test_split))]
     pub test_split: SplitBy,
@@ -169,6 +173,7 @@ impl Default for Params {
             max_depth: None,
             min_samples_leaf: None,
             fallback: None,
+            exclude: Vec::new(),
             test_split: SplitBy::Input,
             seed: 0,
             skip_bad_rows: false,
@@ -191,6 +196,14 @@ impl Default for Params {
 /// Checked parameters, read-only.
 #[derive(Clone, Debug, Serialize)]
 pub struct ValidParams(Params);
+
+impl ValidParams {
+    /// The same parameters, for a heuristic that always decides.
+    #[must_use]
+    pub fn always_deciding(&self) -> Self {
+        Self(Params { max_risk: None, ..self.0.clone() })
+    }
+}
 
 impl Deref for ValidParams {
     type Target = Params;

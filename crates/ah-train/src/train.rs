@@ -9,7 +9,7 @@ use ah_types::Model;
 use crate::data::Task;
 use crate::error::TrainError;
 use crate::judge::TestReport;
-use crate::model::model;
+use crate::model;
 use crate::params::{Params, ValidParams};
 use crate::policy::Policy;
 use crate::promise::Recipe;
@@ -47,14 +47,21 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
 /// Those of [`train`].
 pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<TrainedModel, TrainError> {
     // Read and label.
-    let task = Task::read(params, policy)?;
-    let policy = policy.unwrap_or(&task.optimization.training);
+    let mut task = Task::read(params, policy)?;
+    let always_deciding = params.always_deciding();
+    let params = if task.has_fallback() { params } else { &always_deciding };
 
     // Split.
+    let declared = task.optimization.training.clone();
+    let policy = policy.unwrap_or(&declared);
     let parts = task.hold_out(params.test_split, policy, params.seed)?;
     let training = &parts.training;
 
-    // Search: the choices to keep, then the learner's parameters.
+    // Search: derived features, the choices to keep, then the learner's parameters.
+    if task.undeclared {
+        let derived = search::derived::find(&task, training, params.seed);
+        task = task.with_derived(derived)?;
+    }
     let fallback = task.fallback(training);
     let portfolio = params.max_choices.map(|n| portfolio::choose(&task.table, training, fallback, n));
     let ranking = ranking(&task, params, policy, portfolio.as_ref())?;
@@ -73,9 +80,15 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
     let held_out = TestReport::new(&judging, &judged, &parts)?;
 
     // Write.
-    let mut model = model(&shipping, &shipped, &task.usable)?;
+    let mut model = model::model(&shipping, &shipped, &task.usable)?;
+    if task.undeclared {
+        model::drop_unused(&mut model);
+    }
     model.provenance = record::provenance(&shipping, &searched.best, &held_out, portfolio.as_ref());
     let mut warnings = task.warnings.clone();
+    if !task.has_fallback() {
+        warnings.push(no_fallback(&task, &model));
+    }
     if let (Some(target), None) = (params.max_risk, &model.promise) {
         warnings.push(no_promise(params, target, task.usable.len()));
     }
@@ -103,6 +116,14 @@ fn ranking(
         always: always.collect::<Result<_, _>>()?,
         eligible: task.eligible.clone(),
     })
+}
+
+fn no_fallback(task: &Task, model: &Model) -> String {
+    format!(
+        "no optimization {:?} is built in or given, so the heuristic always decides; its fallback is the best single choice, {} (name another with --fallback)",
+        task.optimization.name,
+        model.fallback.map_or("none", |id| model.choice_name(id)),
+    )
 }
 
 fn no_promise(params: &Params, target: f64, inputs: usize) -> String {

@@ -77,6 +77,13 @@ impl Columns {
         Self { columns, rows }
     }
 
+    /// Returns the columns, by position, for which `keep` holds.
+    #[must_use]
+    pub fn part(&self, keep: impl Fn(usize, &Column) -> bool) -> Self {
+        let kept = self.columns.iter().enumerate().filter(|(at, column)| keep(*at, column));
+        Self { columns: kept.map(|(_, column)| column.clone()).collect(), rows: self.rows }
+    }
+
     /// Returns all columns.
     #[must_use]
     pub fn all(&self) -> &[Column] {

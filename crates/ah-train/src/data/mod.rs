@@ -5,6 +5,9 @@
 //! [`Targets`], and the inputs of one fit as [`Rows`]. [`split`] decides which inputs are held out.
 
 pub mod columns;
+mod exclude;
+pub mod formula;
+pub mod random;
 pub mod rows;
 pub mod split;
 pub mod table;

@@ -145,6 +145,19 @@ impl Table {
         Self { choices, inputs, cells, copies, filtered }
     }
 
+    /// Returns a table of these inputs alone.
+    #[must_use]
+    pub fn part(&self, inputs: &[u32]) -> Self {
+        let mut cells = Vec::new();
+        let mut part = |&input: &u32| {
+            let start = index(cells.len());
+            cells.extend_from_slice(self.cells(input));
+            Input { cells: start..index(cells.len()), ..self.inputs[input as usize].clone() }
+        };
+        let inputs = inputs.iter().map(&mut part).collect();
+        Self { choices: self.choices.clone(), inputs, cells, copies: self.copies, filtered: self.filtered }
+    }
+
     /// Returns the measured cells of an input, by choice.
     #[must_use]
     pub fn cells(&self, input: u32) -> &[Cell] {

@@ -5,10 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use ah_types::log::{self, Irregularities, Log, Metadata, ReadOptions, Source};
-use ah_types::{ChoiceId, Context, Features, Optimization, Precondition, Schema, TrainingPolicy, expr};
+use ah_types::{
+    ChoiceId, Context, Derived, Features, Optimization, Precondition, Schema, TrainingPolicy, expr,
+};
 use rustc_hash::FxHashSet;
 
 use super::columns::RankedFeatures;
+use super::exclude;
 use super::split::{self, Partition};
 use super::table::{LogPart, Table};
 use super::targets::Targets;
@@ -35,8 +38,10 @@ const MIN_INPUTS: usize = 10;
 
 /// A log made ready to learn from.
 pub struct Task {
-    /// The optimization, built in or given.
+    /// The optimization, built in or given, else only the log's name.
     pub optimization: Optimization,
+    /// Whether the optimization is only the log's name.
+    pub undeclared: bool,
     /// The first line of the log.
     pub metadata: Metadata,
     /// The files of the log.
@@ -67,7 +72,8 @@ impl Task {
     pub fn read(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<Self, TrainError> {
         let mut log = read_logs(params)?;
         let mut warnings = irregular(&log.irregularities);
-        let optimization = optimization(params, &log.metadata, &log.schema, &mut warnings)?;
+        exclude::exclude(&mut log, &params.exclude)?;
+        let (optimization, undeclared) = optimization(params, &log)?;
         check_names(&optimization, &log.schema)?;
         let policy = policy.unwrap_or(&optimization.training);
         let features = features(&optimization, policy, &log.schema, &mut warnings)?;
@@ -82,6 +88,7 @@ impl Task {
         enough(&table, &usable)?;
         Ok(Self {
             optimization,
+            undeclared,
             metadata,
             sources,
             features,
@@ -93,6 +100,30 @@ impl Task {
             named_fallback,
             warnings,
         })
+    }
+
+    /// Returns the same task with further derived features. Inputs where one is undefined are not learned from.
+    ///
+    /// # Errors
+    /// [`TrainError::Derived`] for a feature that does not fit the log.
+    pub fn with_derived(mut self, further: Vec<Derived>) -> Result<Self, TrainError> {
+        let (logged, given) = (self.features.base().clone(), self.features.derived());
+        let derived: Vec<Derived> = given.iter().map(|(d, _)| d.clone()).chain(further).collect();
+        self.features = Features::new(logged, &derived).map_err(|source| TrainError::Derived {
+            optimization: self.optimization.name.clone(),
+            source: Box::new(source),
+        })?;
+        self.values = FeatureValues::new(&self.table, &self.features);
+        let undefined = &self.values.undefined;
+        self.usable.retain(|input| undefined.binary_search_by_key(input, |u| u.0).is_err());
+        Ok(self)
+    }
+
+    /// Returns whether the program has a fallback of its own. Otherwise it is the best single choice, and there
+    /// is nothing to decline for.
+    #[must_use]
+    pub fn has_fallback(&self) -> bool {
+        !self.undeclared || self.named_fallback.is_some()
     }
 
     /// Returns the fallback when learning from these inputs: the named one, else the best single choice.
@@ -175,13 +206,12 @@ fn irregular(found: &Irregularities) -> Vec<String> {
     warnings
 }
 
-/// Returns the given or built-in optimization, with the given training policy.
-fn optimization(
-    params: &ValidParams,
-    metadata: &Metadata,
-    schema: &Schema,
-    warnings: &mut Vec<String>,
-) -> Result<Optimization, TrainError> {
+/// Returns the given or built-in optimization, with the given training policy. The flag is true if there is
+/// none, so that only the log declares it.
+fn optimization(params: &ValidParams, log: &Log) -> Result<(Optimization, bool), TrainError> {
+    let metadata = &log.metadata;
+    let built_in = Optimization::built_in_names().any(|name| name == metadata.name);
+    let undeclared = params.optimization.is_none() && !built_in;
     let mut optimization = match &params.optimization {
         Some(path) => {
             let optimization = Optimization::read(path)?;
@@ -194,13 +224,8 @@ fn optimization(
             }
             optimization
         }
-        None => Optimization::built_in(&metadata.name).or_else(|_| {
-            warnings.push(format!(
-                "{} is not built in: its features are used as they are, and its fallback is the best single choice unless --fallback names one",
-                metadata.name.escape_debug()
-            ));
-            Ok::<_, TrainError>(Optimization::from_log(metadata, schema))
-        })?,
+        None if undeclared => Optimization::from_log(metadata, &log.schema),
+        None => Optimization::built_in(&metadata.name)?,
     };
     if let Some(path) = &params.policy {
         let dimensions = std::mem::take(&mut optimization.training.dimensions);
@@ -210,7 +235,7 @@ fn optimization(
         }
     }
     policy::check(&optimization)?;
-    Ok(optimization)
+    Ok((optimization, undeclared))
 }
 
 /// Checks the features that derived features and dimensions name. A name that the optimization knows and

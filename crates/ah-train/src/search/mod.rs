@@ -5,6 +5,7 @@
 
 pub mod configuration;
 pub mod cross_validation;
+pub mod derived;
 pub mod grid;
 pub mod portfolio;
 

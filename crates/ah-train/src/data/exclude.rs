@@ -1,0 +1,60 @@
+//! `--exclude`: a log without some of its features.
+
+use ah_types::Schema;
+use ah_types::log::Log;
+use rustc_hash::FxHashMap;
+
+use crate::error::TrainError;
+
+/// Takes these features out of a log. Inputs that differ in nothing else become one.
+///
+/// # Errors
+/// [`TrainError::UnknownFeature`] for a name that the log does not have.
+pub fn exclude(log: &mut Log, names: &[String]) -> Result<(), TrainError> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    for name in names {
+        if log.schema.slot(name).is_none() {
+            return Err(TrainError::UnknownFeature {
+                optimization: log.metadata.name.clone(),
+                what: "--exclude".to_owned(),
+                feature: name.clone(),
+                known: log.schema.features().iter().map(|f| f.name.clone()).collect(),
+            });
+        }
+    }
+    let kept: Vec<usize> =
+        (0..log.schema.len()).filter(|&slot| !names.contains(&log.schema.features()[slot].name)).collect();
+    let features = kept.iter().map(|&slot| log.schema.features()[slot].clone());
+    log.schema = Schema::new(features).expect("a part of a schema has distinct names");
+
+    let mut inputs = Vec::new();
+    let mut places: FxHashMap<Box<str>, u32> = FxHashMap::default();
+    let mut new_place = Vec::with_capacity(log.inputs.len());
+    for mut input in std::mem::take(&mut log.inputs) {
+        input.values = kept.iter().map(|&slot| input.values[slot].clone()).collect();
+        let texts: Vec<String> = input.values.iter().map(ToString::to_string).collect();
+        input.text = texts.join(",").into();
+        let next = inputs.len() as u32;
+        let place = *places.entry(input.text.clone()).or_insert(next);
+        new_place.push(place);
+        if place == next {
+            inputs.push(input);
+        }
+    }
+    // A file's new inputs are a range of the inputs.
+    let mut start = 0;
+    for source in &mut log.sources {
+        let range = start..start + source.new_inputs as usize;
+        let before = new_place[..start].iter().max().map_or(0, |last| last + 1);
+        let after = new_place[..range.end].iter().max().map_or(0, |last| last + 1);
+        source.new_inputs = u64::from(after - before);
+        start = range.end;
+    }
+    log.inputs = inputs;
+    for sample in &mut log.samples {
+        sample.input = new_place[sample.input as usize];
+    }
+    Ok(())
+}

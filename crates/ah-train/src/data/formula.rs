@@ -1,0 +1,269 @@
+//! Formulas over logged features that may become derived features.
+
+use std::collections::BTreeSet;
+
+use ah_types::Derived;
+
+/// More trailing zero bits than these tell nothing: on PyTorch's logs a cap changes no figure.
+const MAX_ZERO_BITS: u32 = 16;
+
+/// A formula. Features are named by their slots; lists of slots are sorted.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Formula {
+    /// The product of some features over the product of others: `m * n / k`.
+    Ratio(Vec<u16>, Vec<u16>),
+    /// A product of features in tiles of some size (1: the feature itself): `ceil(m / 64) * n`.
+    Tiles(Vec<(u16, u32)>),
+    /// How full the last wave of tiles on this many multiprocessors is: tiles over waves.
+    Waves(Vec<(u16, u32)>, u32),
+    /// The least number of trailing zero bits of some numbers.
+    ZeroBits(BTreeSet<WholeNumber>),
+    /// The lesser of two features.
+    Min(u16, u16),
+    /// The greater of two features.
+    Max(u16, u16),
+    /// `1 / (1 / m + 1 / n)`: work over traffic, as in `m * n / (m + n)`.
+    Harmonic(Vec<u16>),
+}
+
+/// A whole number whose trailing zero bits are counted.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WholeNumber {
+    /// A product of features.
+    Product(Vec<u16>),
+    /// The greater of two features: of two strides the leading dimension.
+    Max(u16, u16),
+}
+
+impl Formula {
+    /// Returns the quotient of two products, with common factors cancelled. Of a quotient and its
+    /// inverse, which split alike, it returns one.
+    #[must_use]
+    pub fn ratio(over: &[u16], under: &[u16]) -> Self {
+        let (mut over, mut under) = (sorted(over), sorted(under));
+        over.retain(|slot| match under.iter().position(|u| u == slot) {
+            Some(at) => {
+                under.remove(at);
+                false
+            }
+            None => true,
+        });
+        if (over.len(), &under) < (under.len(), &over) {
+            std::mem::swap(&mut over, &mut under);
+        }
+        Self::Ratio(over, under)
+    }
+
+    /// Returns the derived feature of this formula. `names` are the features' names by slot, as the
+    /// expression language writes them.
+    #[must_use]
+    pub fn derived(&self, names: &[String]) -> Derived {
+        let expression = self.text(names);
+        // A name in backquotes may hold spaces; without them it could become another's.
+        let name = if expression.contains('`') { expression.clone() } else { expression.replace(' ', "") };
+        Derived { name, expression }
+    }
+
+    fn text(&self, names: &[String]) -> String {
+        let name = |slot: &u16| names[usize::from(*slot)].clone();
+        let product = |slots: &[u16]| slots.iter().map(name).collect::<Vec<_>>().join(" * ");
+        let tiled = |&(slot, size): &(u16, u32)| match size {
+            1 => name(&slot),
+            _ => format!("ceil({} / {size})", name(&slot)),
+        };
+        let tiles = |tiles: &[(u16, u32)]| tiles.iter().map(tiled).collect::<Vec<_>>().join(" * ");
+        match self {
+            Self::Ratio(over, under) => {
+                let under: String = under.iter().map(|slot| format!(" / {}", name(slot))).collect();
+                product(over) + &under
+            }
+            Self::Tiles(factors) => tiles(factors),
+            Self::Waves(factors, multiprocessors) => {
+                let tiles = tiles(factors);
+                format!("{tiles} / ceil({tiles} / {multiprocessors})")
+            }
+            Self::ZeroBits(numbers) => {
+                let count = |number: &WholeNumber| match number {
+                    WholeNumber::Product(slots) => format!("ctz({})", product(slots)),
+                    WholeNumber::Max(a, b) => format!("ctz(max({}, {}))", name(a), name(b)),
+                };
+                format!("min({}, {MAX_ZERO_BITS})", numbers.iter().map(count).collect::<Vec<_>>().join(", "))
+            }
+            Self::Min(a, b) => format!("min({}, {})", name(a), name(b)),
+            Self::Max(a, b) => format!("max({}, {})", name(a), name(b)),
+            Self::Harmonic(slots) => {
+                let parts: Vec<String> = slots.iter().map(|slot| format!("1 / {}", name(slot))).collect();
+                format!("1 / ({})", parts.join(" + "))
+            }
+        }
+    }
+}
+
+/// What formulas are made of.
+#[derive(Clone, Debug)]
+pub struct Vocabulary {
+    /// Slots of features whose values are whole numbers from 0 on.
+    pub whole: Vec<u16>,
+    /// Sizes of tiles.
+    pub sizes: Vec<u32>,
+    /// The device's number of multiprocessors, if known.
+    pub multiprocessors: Option<u32>,
+}
+
+/// Factors of a ratio, at most.
+const MAX_FACTORS: usize = 8;
+/// Factors of a product that is cut into tiles, at most.
+const MAX_TILED: usize = 3;
+/// Numbers whose zero bits are compared, at most.
+const MAX_NUMBERS: usize = 3;
+
+impl Vocabulary {
+    /// Returns the simplest formulas: of one or two features.
+    #[must_use]
+    pub fn simple(&self) -> BTreeSet<Formula> {
+        let mut formulas = BTreeSet::new();
+        for (i, &a) in self.whole.iter().enumerate() {
+            formulas.insert(zero_bits([WholeNumber::Product(vec![a])]));
+            for &b in &self.whole[i + 1..] {
+                formulas.extend([
+                    Formula::ratio(&[a, b], &[]),
+                    Formula::ratio(&[a], &[b]),
+                    Formula::Min(a, b),
+                    Formula::Max(a, b),
+                    Formula::Harmonic(vec![a, b]),
+                    zero_bits([WholeNumber::Product(vec![a]), WholeNumber::Product(vec![b])]),
+                    zero_bits([WholeNumber::Product(vec![a, b])]),
+                    zero_bits([WholeNumber::Max(a, b)]),
+                ]);
+            }
+        }
+        formulas
+    }
+
+    /// Returns formulas made of these and of the features.
+    #[must_use]
+    pub fn combined(&self, formulas: &[Formula]) -> BTreeSet<Formula> {
+        let mut all = BTreeSet::new();
+        let features = self.whole.iter().map(|&slot| Formula::Ratio(vec![slot], vec![]));
+        let ratios = formulas.iter().filter(|f| matches!(f, Formula::Ratio(..))).cloned();
+        let ratios: Vec<Formula> = features.chain(ratios).collect();
+        for (i, first) in ratios.iter().enumerate() {
+            for second in &ratios[i + 1..] {
+                all.extend(quotients(first, second));
+            }
+        }
+        for formula in formulas {
+            match formula {
+                Formula::Ratio(factors, under) if under.is_empty() => {
+                    all.insert(zero_bits([WholeNumber::Product(factors.clone())]));
+                    if factors.len() <= MAX_TILED {
+                        all.extend(self.tiles(factors));
+                        all.insert(Formula::Harmonic(factors.clone()));
+                    }
+                }
+                Formula::Tiles(tiles) => {
+                    all.extend(self.multiprocessors.map(|count| Formula::Waves(tiles.clone(), count)));
+                }
+                Formula::ZeroBits(numbers) => all.extend(self.fewer_zero_bits(numbers, formulas)),
+                _ => {}
+            }
+        }
+        all
+    }
+
+    /// Returns the product of these features with one or two of them in tiles.
+    fn tiles(&self, factors: &[u16]) -> Vec<Formula> {
+        let mut all = Vec::new();
+        let whole: Vec<(u16, u32)> = factors.iter().map(|&slot| (slot, 1)).collect();
+        for first in 0..factors.len() {
+            for &size in &self.sizes {
+                let mut tiles = whole.clone();
+                tiles[first].1 = size;
+                all.push(Formula::Tiles(tiles.clone()));
+                for second in first + 1..factors.len() {
+                    for &size in &self.sizes {
+                        let mut tiles = tiles.clone();
+                        tiles[second].1 = size;
+                        all.push(Formula::Tiles(tiles));
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    /// Returns the least of these numbers' zero bits and those of another formula or feature.
+    fn fewer_zero_bits(&self, numbers: &BTreeSet<WholeNumber>, formulas: &[Formula]) -> Vec<Formula> {
+        let features = self.whole.iter().map(|&slot| [WholeNumber::Product(vec![slot])].into());
+        let others = formulas.iter().filter_map(|formula| match formula {
+            Formula::ZeroBits(numbers) => Some(numbers.clone()),
+            _ => None,
+        });
+        let union = |other: BTreeSet<WholeNumber>| numbers.union(&other).cloned().collect::<BTreeSet<_>>();
+        let unions = features.chain(others).map(union).filter(|all| all.len() <= MAX_NUMBERS);
+        unions.map(Formula::ZeroBits).collect()
+    }
+}
+
+/// Returns the product and the quotient of two ratios, without powers.
+fn quotients(first: &Formula, second: &Formula) -> Vec<Formula> {
+    let (Formula::Ratio(a, b), Formula::Ratio(c, d)) = (first, second) else { return Vec::new() };
+    let join = |x: &[u16], y: &[u16]| [x, y].concat();
+    let both = [Formula::ratio(&join(a, c), &join(b, d)), Formula::ratio(&join(a, d), &join(b, c))];
+    let simple = |formula: &Formula| {
+        let Formula::Ratio(over, under) = formula else { return false };
+        let power = |slots: &[u16]| slots.windows(2).any(|pair| pair[0] == pair[1]);
+        (2..=MAX_FACTORS).contains(&(over.len() + under.len())) && !power(over) && !power(under)
+    };
+    both.into_iter().filter(simple).collect()
+}
+
+fn zero_bits<const N: usize>(numbers: [WholeNumber; N]) -> Formula {
+    Formula::ZeroBits(numbers.into())
+}
+
+fn sorted(slots: &[u16]) -> Vec<u16> {
+    let mut slots = slots.to_vec();
+    slots.sort_unstable();
+    slots
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names() -> Vec<String> {
+        ["m", "n", "k"].map(str::to_owned).to_vec()
+    }
+
+    #[test]
+    fn ratios_cancel_and_do_not_stand_upside_down() {
+        let text = |over: &[u16], under: &[u16]| Formula::ratio(over, under).text(&names());
+        assert_eq!(text(&[1, 0], &[]), "m * n");
+        assert_eq!(text(&[0, 1], &[1, 2]), "m / k");
+        assert_eq!(text(&[2], &[0]), text(&[0], &[2]));
+        assert_eq!(text(&[2], &[0, 1]), "m * n / k");
+    }
+
+    #[test]
+    fn expressions_parse() {
+        let words = Vocabulary { whole: vec![0, 1, 2], sizes: vec![16, 64], multiprocessors: Some(132) };
+        let mut formulas: Vec<Formula> = words.simple().into_iter().collect();
+        for _ in 0..2 {
+            formulas = words.combined(&formulas).into_iter().collect();
+            for formula in &formulas {
+                let expression = formula.derived(&names()).expression;
+                assert!(ah_types::expr::parse(&expression).is_ok(), "{expression}");
+            }
+        }
+        let texts: BTreeSet<String> = formulas.iter().map(|f| f.text(&names())).collect();
+        for expected in [
+            "ceil(m / 64) * ceil(n / 16) * k",
+            "min(ctz(m), ctz(n), ctz(k), 16)",
+            "ceil(m / 64) * ceil(n / 64) / ceil(ceil(m / 64) * ceil(n / 64) / 132)",
+            "1 / (1 / m + 1 / n + 1 / k)",
+        ] {
+            assert!(texts.contains(expected), "{expected}");
+        }
+    }
+}

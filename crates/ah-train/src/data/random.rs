@@ -1,0 +1,18 @@
+//! Random numbers without a state: each is a function of a seed and an index, so that neither the
+//! order nor the threads in which they are drawn can matter.
+
+/// Mixes two numbers into one (SplitMix64; Steele, Lea and Flood, OOPSLA 2014).
+#[must_use]
+pub fn mix(seed: u64, index: u64) -> u64 {
+    let mut x = seed.wrapping_add((index.wrapping_add(1)).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// Returns a number from 0 (included) to 1 (excluded).
+#[must_use]
+pub fn fraction(seed: u64, index: u64) -> f64 {
+    // 53 bits are exact in an f64.
+    (mix(seed, index) >> 11) as f64 / (1_u64 << 53) as f64
+}

@@ -1,0 +1,201 @@
+//! Derived features of a log whose optimization declares none, found on the training part alone.
+//!
+//! [`Formula`]s are tried in stages: simple ones first, then combinations of those that help. Each
+//! stage is a tournament. Trees grow from some of the candidates and 70 % of the inputs. A formula's
+//! gain is how much its splits lower the cost on the other 30 %, which it cannot have learned by
+//! heart. The worst two thirds leave, and the rest go on with more trees and a larger share of the
+//! candidates in each tree, so that of several formulas that say the same, one remains.
+
+use std::collections::BTreeSet;
+
+use ah_types::expr::Expr;
+use ah_types::{Derived, Device, Features, FieldValue, fields};
+use linfa::dataset::DatasetBase;
+use rayon::prelude::*;
+
+use crate::data::formula::{Formula, Vocabulary};
+use crate::data::values::{FeatureValues, Values};
+use crate::data::{COST_ONE, Column, Columns, RankedFeatures, Rows, Table, Targets, Task, random};
+use crate::learners::{Learner, Preset, Soft};
+use crate::tree::Scores;
+
+/// Inputs to judge formulas by, at most: 6,000 find none that are better on the convolutions.
+const MAX_INPUTS: usize = 3000;
+/// Bins of a column: formulas are compared, not fitted.
+const MAX_BINS: usize = 256;
+/// Features that formulas are made of, at most.
+const MAX_WHOLE: usize = 16;
+/// Sizes of tiles, if no choice is named `KEY=VALUE` with such a value.
+const TILE_SIZES: [u32; 4] = [16, 32, 64, 128];
+/// Stages: products of three need two, and the convolutions' seven factors three.
+const STAGES: u64 = 3;
+/// Trees in the first round of a stage.
+const TREES: usize = 6;
+/// The share of the candidates in a tree of the first round; it grows by half each round.
+const SHARE: f64 = 0.5;
+
+/// Finds derived features for these inputs: at most two for each logged feature.
+#[must_use]
+pub fn find(task: &Task, training: &[u32], seed: u64) -> Vec<Derived> {
+    let step = training.len().div_ceil(MAX_INPUTS).max(1);
+    let inputs: Vec<u32> = training.iter().copied().step_by(step).collect();
+    let table = task.table.part(&inputs);
+    let tournament = Tournament::new(task, &table, seed);
+    let words = tournament.vocabulary(task);
+    let mut best: Vec<Formula> = Vec::new();
+    for stage in 0..STAGES {
+        let mut candidates = if stage == 0 { words.simple() } else { words.combined(&best) };
+        candidates.extend(best);
+        candidates.retain(|formula| !tournament.is_logged(formula));
+        best = tournament.best(&Vec::from_iter(candidates), stage);
+    }
+    best.iter().map(|formula| tournament.derived(formula)).collect()
+}
+
+/// Compares formulas on the inputs of one table.
+struct Tournament<'a> {
+    table: &'a Table,
+    targets: Targets,
+    logged: Features,
+    /// The features' names, as the expression language writes them.
+    names: Vec<String>,
+    /// Formulas that remain of a stage, at most.
+    places: usize,
+    seed: u64,
+}
+
+impl<'a> Tournament<'a> {
+    fn new(task: &Task, table: &'a Table, seed: u64) -> Self {
+        let all: Vec<u32> = (0..table.inputs.len() as u32).collect();
+        let logged = task.features.clone();
+        let names = logged.all().features().iter().map(|f| &f.name);
+        Self {
+            targets: Targets::new(table, table.best_single(&all, None), |_| true),
+            names: names.map(|name| Expr::Feature(name.clone()).to_string()).collect(),
+            places: (2 * logged.all().len()).clamp(16, 40),
+            table,
+            logged,
+            seed,
+        }
+    }
+
+    /// Returns what formulas are made of: the whole features that help most, and the sizes that the
+    /// choices' names hold.
+    fn vocabulary(&self, task: &Task) -> Vocabulary {
+        let (columns, values) = self.columns(&[]);
+        let gains = self.gains(&columns, self.logged.all().len(), 1.0, 2 * TREES, 0);
+        let distinct: BTreeSet<usize> = columns.all().iter().map(|column| column.slot).collect();
+        let is_whole = |slot: &usize| match &values.by_slot[*slot] {
+            Values::Numbers(x) => x.iter().all(|x| *x >= 0.0 && x.fract() == 0.0 && *x <= 2_f64.powi(53)),
+            Values::Categories(..) => false,
+        };
+        let mut whole: Vec<usize> = distinct.into_iter().filter(is_whole).collect();
+        whole.sort_by(|&a, &b| gains[b].total_cmp(&gains[a]));
+        whole.truncate(MAX_WHOLE);
+        whole.sort_unstable();
+        let mut sizes = BTreeSet::new();
+        for (_, value) in self.table.choices.iter().filter_map(|name| fields(name)).flatten() {
+            if let FieldValue::Integer(size @ 16..=256) = value {
+                sizes.insert(size as u32);
+            }
+        }
+        if sizes.is_empty() {
+            sizes.extend(TILE_SIZES);
+        }
+        Vocabulary {
+            whole: whole.into_iter().map(|slot| slot as u16).collect(),
+            sizes: sizes.into_iter().collect(),
+            multiprocessors: match task.metadata.device() {
+                Some(Device::Cuda(device)) => Some(device.multiprocessors),
+                _ => None,
+            },
+        }
+    }
+
+    fn derived(&self, formula: &Formula) -> Derived {
+        formula.derived(&self.names)
+    }
+
+    /// Whether a logged feature has this formula's name: the log computes it already.
+    fn is_logged(&self, formula: &Formula) -> bool {
+        self.logged.all().slot(&self.derived(formula).name).is_some()
+    }
+
+    /// Returns the columns and values of the logged features and these formulas.
+    fn columns(&self, formulas: &[Formula]) -> (Columns, FeatureValues) {
+        let given = self.logged.derived().iter().map(|(derived, _)| derived.clone());
+        let derived: Vec<Derived> = given.chain(formulas.iter().map(|f| self.derived(f))).collect();
+        let features = Features::new(self.logged.base().clone(), &derived);
+        let features = features
+            .expect("formulas are sound, and their names differ from each other and from logged ones");
+        let values = FeatureValues::new(self.table, &features);
+        let all: Vec<u32> = (0..self.table.inputs.len() as u32).collect();
+        (RankedFeatures::new(&values, &all, MAX_BINS).columns, values)
+    }
+
+    /// Returns the best of these formulas that gain anything, the best first.
+    fn best(&self, formulas: &[Formula], stage: u64) -> Vec<Formula> {
+        let (columns, values) = self.columns(formulas);
+        let first = self.logged.all().len();
+        let undefined: BTreeSet<usize> = values.undefined.iter().map(|u| u.1).collect();
+        let defined = |column: &Column| !undefined.contains(&column.slot);
+        let mut columns = columns.part(|_, column| defined(column));
+        for round in 0.. {
+            let candidates = columns.all().iter().filter(|column| column.slot >= first).count();
+            let last = candidates <= self.places;
+            let places = if last { self.places } else { self.places.max(candidates / 3) };
+            let (share, trees) = (SHARE * 1.5_f64.powi(round), TREES << round.min(2));
+            let stream = 100 * (stage + 1) + round as u64;
+            let gains = self.gains(&columns, first + formulas.len(), share, trees, stream);
+            let mut kept: Vec<usize> = (first..gains.len()).filter(|&slot| gains[slot] > 0.0).collect();
+            kept.sort_by(|&a, &b| gains[b].total_cmp(&gains[a]));
+            kept.truncate(places);
+            if last {
+                return kept.into_iter().map(|slot| formulas[slot - first].clone()).collect();
+            }
+            columns = columns.part(|_, column| column.slot < first || kept.contains(&column.slot));
+        }
+        Vec::new()
+    }
+
+    /// Returns, by slot, how much the splits of each feature lower the cost on inputs that did not
+    /// grow them, summed over `trees` trees with this share of the columns.
+    fn gains(&self, columns: &Columns, slots: usize, share: f64, trees: usize, stream: u64) -> Vec<f64> {
+        let gains = |tree: usize| {
+            let seed = random::mix(self.seed, random::mix(stream, tree as u64));
+            let mut gains = vec![0.0; slots];
+            self.add_gains(
+                &columns.part(|at, _| random::fraction(seed, at as u64) < share),
+                seed,
+                &mut gains,
+            );
+            gains
+        };
+        let each: Vec<Vec<f64>> = (0..trees).into_par_iter().map(gains).collect();
+        (0..slots).map(|slot| each.iter().map(|gains| gains[slot]).sum()).collect()
+    }
+
+    /// Adds the gains of one tree.
+    fn add_gains(&self, columns: &Columns, seed: u64, gains: &mut [f64]) {
+        let soft = Soft::preset(Preset::Variance, 8, 3);
+        let all = 0..self.table.inputs.len() as u32;
+        let (inputs, others): (Vec<u32>, Vec<u32>) =
+            all.partition(|&i| random::fraction(random::mix(seed, 1), u64::from(i)) < 0.7);
+        let rows = Rows { columns, inputs: &inputs };
+        let dataset = DatasetBase::new(rows, &self.targets);
+        // Only linfa-trees can fail.
+        let Ok(tree) = Learner::grow(&soft, &dataset) else { return };
+        let scores = Scores::new(&tree, &rows, &self.targets, soft.kappa);
+        for &input in &others {
+            let mut node = 0;
+            let mut cost = scores.cost(node, &self.targets, input);
+            while let Some(split) = &tree.nodes[node as usize].split {
+                let column = &columns.all()[split.column as usize];
+                node = if column.codes()[input as usize] <= split.limit { split.left } else { split.right };
+                let below = scores.cost(node, &self.targets, input);
+                gains[column.slot] += (f64::from(cost) - f64::from(below)) / COST_ONE;
+                cost = below;
+            }
+        }
+    }
+}

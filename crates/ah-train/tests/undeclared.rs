@@ -105,3 +105,53 @@ fn an_unknown_excluded_feature_is_an_error_that_proposes_another() {
     let text = error.to_string();
     assert!(text.contains("--exclude") && text.contains("did you mean \"rows\"?"), "{text}");
 }
+
+/// A log with these features and, on each of 120 inputs, these values; b is faster than a if the first
+/// is above 60.
+fn numbers(features: &[String], value: impl Fn(u64, u64) -> u64) -> String {
+    let names = |joined: &str| features.join(joined);
+    let quoted = if features.is_empty() { String::new() } else { format!("\"{}\"", names("\", \"")) };
+    let head = format!(
+        r#"{{"name": "odd", "shared_memory": 0, "device_capa": [0, 0], "numerical_features": [{quoted}], "categorical_features": []}}"#
+    );
+    let mut text =
+        format!("{head}\n{}choice,feedback\n", features.iter().map(|f| format!("{f},")).collect::<String>());
+    for input in 0..120 {
+        let values: Vec<u64> = (0..features.len() as u64).map(|feature| value(input, feature)).collect();
+        let row: String = values.iter().map(|v| format!("{v},")).collect();
+        let b = if values.first().is_some_and(|&v| v > 60) { 1.0 } else { 3.0 };
+        let _ = write!(text, "{row}a,2\n{row}b,{b}\n");
+    }
+    text
+}
+
+#[test]
+fn one_feature_is_enough_and_a_constant_one_does_no_harm() {
+    let names = |count: usize| (0..count).map(|i| format!("x{i}")).collect::<Vec<_>>();
+    for count in [1, 2] {
+        let log = numbers(&names(count), |input, feature| if feature == 0 { input } else { 7 });
+        let trained = learn(&log, |_| {}).unwrap();
+        assert!(trained.model.features.derived().is_empty(), "{count}");
+        assert_eq!(trained.model.trees[0].leaves().count(), 2, "{count}");
+        // One held-out input beside the threshold may be on its wrong side.
+        assert!(trained.held_out.comparison.model.slowdown < 1.1, "{count}");
+    }
+}
+
+#[test]
+fn a_thousand_features_are_learned_from() {
+    let names: Vec<String> = (0..1000).map(|i| format!("x{i}")).collect();
+    let log =
+        numbers(&names, |input, feature| if feature == 0 { input } else { size(1000 * input + feature, 99) });
+    let trained = learn(&log, |_| {}).unwrap();
+    assert_eq!(trained.model.features.base().len(), 1000);
+    assert!(trained.held_out.comparison.model.slowdown < 1.1);
+}
+
+#[test]
+fn without_a_feature_that_varies_there_is_nothing_to_decide_by() {
+    for (features, expected) in [(vec![], "no features"), (vec!["x".to_owned()], "no feature varies")] {
+        let error = learn(&numbers(&features, |_, _| 7), |_| {}).err().unwrap().to_string();
+        assert!(error.contains(expected) && error.contains("found 1"), "{error}");
+    }
+}

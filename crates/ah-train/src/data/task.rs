@@ -466,6 +466,13 @@ fn enough(table: &Table, usable: &[u32]) -> Result<(), TrainError> {
             hint: "measure another choice: with one there is nothing to decide",
         });
     }
+    if let [only] = &table.inputs[..] {
+        let why = if only.values.is_empty() { "the log has no features" } else { "no feature varies" };
+        return Err(TrainError::TooLittle {
+            what: format!("expected at least {MIN_INPUTS} distinct inputs to learn from, found 1: {why}"),
+            hint: "measure more inputs (ah-collect --num-samples), and log the features that tell them apart",
+        });
+    }
     if usable.len() < MIN_INPUTS { Err(too_few(usable.len())) } else { Ok(()) }
 }
 

@@ -81,6 +81,12 @@ impl Values {
         }
     }
 
+    /// Whether it is defined on all of these inputs.
+    #[must_use]
+    pub fn is_defined(&self, inputs: &[u32]) -> bool {
+        !inputs.iter().any(|&input| self.is_undefined(input as usize))
+    }
+
     fn is_undefined(&self, input: usize) -> bool {
         match self {
             Self::Numbers(x) => x[input].is_nan(),

@@ -49,7 +49,14 @@ pub fn find(task: &Task, training: &[u32], seed: u64) -> Vec<Derived> {
         candidates.retain(|formula| !tournament.is_logged(formula));
         best = tournament.best(&Vec::from_iter(candidates), stage);
     }
-    best.iter().map(|formula| tournament.derived(formula)).collect()
+    // The tournament may not have seen the input where a formula divides by zero.
+    let derived: Vec<Derived> = best.iter().map(|formula| tournament.derived(formula)).collect();
+    let features = tournament.features(&derived);
+    let values = FeatureValues::new(&task.table, &features);
+    let slot = |at: usize| features.all().len() - derived.len() + at;
+    let defined = |at: &usize| values.by_slot[slot(*at)].is_defined(training);
+    let kept: Vec<usize> = (0..derived.len()).filter(defined).collect();
+    kept.into_iter().map(|at| derived[at].clone()).collect()
 }
 
 /// Compares formulas on the inputs of one table.
@@ -121,13 +128,18 @@ impl<'a> Tournament<'a> {
         self.logged.all().slot(&self.derived(formula).name).is_some()
     }
 
+    /// Returns the logged features with these further ones.
+    fn features(&self, derived: &[Derived]) -> Features {
+        let given = self.logged.derived().iter().map(|(derived, _)| derived);
+        let derived: Vec<Derived> = given.chain(derived).cloned().collect();
+        Features::new(self.logged.base().clone(), &derived)
+            .expect("formulas are sound, and their names differ from each other and from logged ones")
+    }
+
     /// Returns the columns and values of the logged features and these formulas.
     fn columns(&self, formulas: &[Formula]) -> (Columns, FeatureValues) {
-        let given = self.logged.derived().iter().map(|(derived, _)| derived.clone());
-        let derived: Vec<Derived> = given.chain(formulas.iter().map(|f| self.derived(f))).collect();
-        let features = Features::new(self.logged.base().clone(), &derived);
-        let features = features
-            .expect("formulas are sound, and their names differ from each other and from logged ones");
+        let derived: Vec<Derived> = formulas.iter().map(|f| self.derived(f)).collect();
+        let features = self.features(&derived);
         let values = FeatureValues::new(self.table, &features);
         let all: Vec<u32> = (0..self.table.inputs.len() as u32).collect();
         (RankedFeatures::new(&values, &all, MAX_BINS).columns, values)
@@ -137,8 +149,8 @@ impl<'a> Tournament<'a> {
     fn best(&self, formulas: &[Formula], stage: u64) -> Vec<Formula> {
         let (columns, values) = self.columns(formulas);
         let first = self.logged.all().len();
-        let undefined: BTreeSet<usize> = values.undefined.iter().map(|u| u.1).collect();
-        let defined = |column: &Column| !undefined.contains(&column.slot);
+        let all: Vec<u32> = (0..self.table.inputs.len() as u32).collect();
+        let defined = |column: &Column| values.by_slot[column.slot].is_defined(&all);
         let mut columns = columns.part(|_, column| defined(column));
         for round in 0.. {
             let candidates = columns.all().iter().filter(|column| column.slot >= first).count();

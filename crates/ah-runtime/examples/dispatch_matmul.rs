@@ -1,4 +1,5 @@
 //! A matrix product that asks a learned heuristic which kernel to run, on shapes that it meets for the first time.
+//! The operands are stored by rows or by columns, as in the products of a layer and of its gradients: x·W, g·Wᵀ, xᵀ·g.
 //!
 //! ```sh
 //! cargo build --release -p ah-train
@@ -35,7 +36,12 @@ const SIZES: (u64, u64) = (1, 2048);
 /// program calls one kernel directly.
 const WORK: std::ops::RangeInclusive<u64> = 64 << 10..=64 << 20;
 
-type Shape = [usize; 3];
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    sizes: [usize; 3],
+    /// Elements between two rows and between two columns of each operand.
+    strides: [[usize; 2]; 2],
+}
 
 /// Shape `index` of the sequence of `seed`.
 fn shape(seed: u64, index: u64) -> Shape {
@@ -43,17 +49,31 @@ fn shape(seed: u64, index: u64) -> Shape {
     loop {
         let sizes = [(); 3].map(|()| sampling::dimension(&mut rng, SIZES.0, SIZES.1, 0.5));
         if WORK.contains(&sizes.iter().product()) {
-            return sizes.map(|size| usize::try_from(size).unwrap_or(usize::MAX));
+            let sizes = sizes.map(|size| usize::try_from(size).unwrap_or(usize::MAX));
+            let mut strides =
+                |rows, columns| if sampling::flag(&mut rng, 0.5) { [columns, 1] } else { [1, rows] };
+            let [m, k, n] = sizes;
+            return Shape { sizes, strides: [strides(m, k), strides(k, n)] };
         }
     }
 }
 
-/// Returns the features of a product of two row-major matrices, in the order of the optimization `mm`.
-fn values([m, k, n]: Shape) -> [Scalar<'static>; 12] {
+/// For example `31×425·425×172ᵀ`: the second operand is stored by columns.
+impl std::fmt::Display for Shape {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let ([m, k, n], [a, b]) = (self.sizes, self.strides);
+        let mark = |strides: [usize; 2], columns| if strides == [columns, 1] { "" } else { "ᵀ" };
+        f.pad(&format!("{m}×{k}{}·{k}×{n}{}", mark(a, k), mark(b, n)))
+    }
+}
+
+/// Returns the features of a product, in the order of the optimization `mm`.
+fn values(Shape { sizes: [m, k, n], strides: [a, b] }: Shape) -> [Scalar<'static>; 12] {
     let float = || Scalar::from("torch.float32");
-    let strides = [k, 1, n, 1].map(Scalar::from);
-    let [a, b, c, d] = strides;
-    [m.into(), k.into(), n.into(), a, b, c, d, float(), float(), true.into(), true.into(), false.into()]
+    let contiguous = [a == [k, 1], b == [n, 1]].map(Scalar::from);
+    let [[a, b], [c, d]] = [a, b].map(|strides| strides.map(Scalar::from));
+    let [first, second] = contiguous;
+    [m.into(), k.into(), n.into(), a, b, c, d, float(), float(), first, second, false.into()]
 }
 
 struct Product {
@@ -63,15 +83,17 @@ struct Product {
 }
 
 impl Product {
-    fn new(shape @ [m, k, n]: Shape) -> Self {
+    fn new(shape: Shape) -> Self {
+        let [m, k, n] = shape.sizes;
         #[allow(clippy::cast_precision_loss)]
         let random = |len: usize| (0..len).map(|i| ((i * 7919) % 1000) as f32 / 500.0 - 1.0).collect();
         Self { shape, operands: (random(m * k), random(k * n)), result: vec![0.0; m * n] }
     }
 
     fn run(&mut self, choice: MatMul, scratch: &mut Scratch) -> Result<(), KernelError> {
-        let [m, k, n] = self.shape;
-        let (a, b) = (MatRef::row_major(&self.operands.0, m, k)?, MatRef::row_major(&self.operands.1, k, n)?);
+        let ([m, k, n], [a, b]) = (self.shape.sizes, self.shape.strides);
+        let a = MatRef::new(&self.operands.0, m, k, a[0], a[1])?;
+        let b = MatRef::new(&self.operands.1, k, n, b[0], b[1])?;
         choice.run(a, b, &mut MatMut::row_major(&mut self.result, m, n)?, scratch)
     }
 }
@@ -104,7 +126,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         declined += u32::from(!answer.is_learned());
     }
 
-    // Each shape comes as often as fills a millisecond: small products come often, large ones seldom.
+    // Each shape's burst fills a millisecond: small products come often, large ones seldom.
     let fallback = names.iter().position(|name| *name == fallback).ok_or("the fallback is not available")?;
     let calls = products.iter_mut().map(|product| {
         product.run(choices[fallback], &mut scratch)?;
@@ -129,9 +151,9 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     if let Some(error) = failed {
         return Err(error.into());
     }
-    let beats = timings.report(Duration::from_secs_f64(cost));
+    let beats = timings.report("measuring and learning", Duration::from_secs_f64(cost));
     if std::env::args().any(|argument| argument == "--explain") {
-        timings.by_input(products.iter().map(|p| format!("{:?}", p.shape)));
+        timings.by_input(products.iter().map(|p| p.shape.to_string()));
     }
     Ok(if beats { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -93,7 +93,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         "{} sizes, of which {measured} were measured; the first calls took {measuring:.2?}\n",
         SIZES.len()
     );
-    let beats = timings.report(measuring);
+    let beats = timings.report("measuring", measuring);
     if std::env::args().any(|argument| argument == "--explain") {
         timings.by_input(SIZES.iter().map(|([rows, columns], _)| format!("{rows} x {columns}")));
         println!("\n{}", softmax.explain());

@@ -1,24 +1,24 @@
-//! Times a stream of inputs under several contenders, fairly: piece by piece, medians, one table.
+//! Times a stream of inputs under several contenders, fairly: burst by burst, medians, one table.
+//!
+//! An input comes in bursts: so many calls one after the other, then the next input. Its operands are in the caches,
+//! as they are where another step of the program has just written them, and as they are while kernels are measured.
+//! Where operands come from memory, other kernels win: measure there.
 
 use std::time::{Duration, Instant};
-
-/// Calls of one contender before the next has its turn. Enough that its code is as warm as in a program that has only
-/// this contender; few enough that a busy moment hits all contenders.
-const PIECE: usize = 64;
 
 /// The median milliseconds of each contender on each input. The last contender dispatches.
 pub struct Timings {
     names: Vec<String>,
     fallback: usize,
-    /// How often each input comes in the stream.
+    /// The calls of each input's burst.
     calls: Vec<u32>,
     /// By contender, then by input.
     ms: Vec<Vec<f64>>,
 }
 
 impl Timings {
-    /// Runs a shuffled stream `rounds` times under each single choice and the dispatcher. Input `i` comes `calls[i]`
-    /// times in it.
+    /// Runs the stream `rounds` times, every burst under each single choice and the dispatcher in turn, so that a busy
+    /// moment hits all. The burst of input `i` has `calls[i]` calls.
     pub fn take(
         names: Vec<String>,
         fallback: usize,
@@ -26,12 +26,12 @@ impl Timings {
         rounds: usize,
         mut run: impl FnMut(usize, usize),
     ) -> Self {
-        let (stream, contenders) = (shuffled(&calls), names.len() + 1);
+        let contenders = names.len() + 1;
         let mut samples = vec![vec![Vec::new(); calls.len()]; contenders];
-        for _ in 0..rounds {
-            for (turn, piece) in stream.chunks(PIECE).enumerate() {
-                for contender in (0..contenders).map(|i| (i + turn) % contenders) {
-                    for &input in piece {
+        for round in 0..rounds {
+            for (input, &burst) in calls.iter().enumerate() {
+                for contender in (0..contenders).map(|i| (i + input + round) % contenders) {
+                    for _ in 0..burst {
                         let begin = Instant::now();
                         run(contender, input);
                         samples[contender][input].push(begin.elapsed().as_secs_f64() * 1e3);
@@ -63,9 +63,10 @@ impl Timings {
         (0..self.names.len()).min_by(|a, b| time(a).total_cmp(&time(b))).unwrap_or(self.fallback)
     }
 
-    /// Prints the gain of dispatching over each single choice, and after how many streams it has earned back `cost`.
+    /// Prints the gain of dispatching over each single choice, and after how many streams it has earned back the `cost`
+    /// of `cost_of`.
     /// Returns whether it beats every single choice.
-    pub fn report(&self, cost: Duration) -> bool {
+    pub fn report(&self, cost_of: &str, cost: Duration) -> bool {
         let (own, dispatched) = (self.total(self.dispatched()), self.dispatched());
         let geometric = |contender: &[f64]| {
             let logs = contender.iter().zip(dispatched).map(|(single, own)| (single / own).ln());
@@ -105,7 +106,7 @@ impl Timings {
             let saved = ms - own;
             if saved > 0.0 {
                 println!(
-                    "measuring took {cost:.1?}, once; beside {what} that is earned back after {:.0} such streams",
+                    "{cost_of} took {cost:.1?}, once; beside {what} that is earned back after {:.0} such streams",
                     cost.as_secs_f64() * 1e3 / saved
                 );
             }
@@ -115,25 +116,11 @@ impl Timings {
 
     /// Prints for each input the fastest single choice in hindsight, its time, and the dispatcher's.
     pub fn by_input(&self, sizes: impl Iterator<Item = String>) {
-        println!("\n{:<20} {:>12} {:>14} {:>7}  fastest", "size", "fastest, ns", "dispatched, ns", "");
+        println!("\n{:<26} {:>12} {:>14} {:>7}  fastest", "size", "fastest, ns", "dispatched, ns", "");
         for (input, size) in sizes.enumerate() {
             let fastest = self.fastest(input);
             let (best, own) = (self.singles()[fastest][input] * 1e6, self.dispatched()[input] * 1e6);
-            println!("{size:<20} {best:>12.0} {own:>14.0} {:>6.2}x  {}", best / own, self.names[fastest]);
+            println!("{size:<26} {best:>12.0} {own:>14.0} {:>6.2}x  {}", best / own, self.names[fastest]);
         }
     }
-}
-
-/// Returns every input as often as it is called, in an order that is the same each time (Fisher and Yates).
-fn shuffled(calls: &[u32]) -> Vec<usize> {
-    let mut stream: Vec<usize> =
-        calls.iter().enumerate().flat_map(|(input, &n)| (0..n).map(move |_| input)).collect();
-    let mut state = 0x2545_f491_4f6c_dd1d_u64;
-    for at in (1..stream.len()).rev() {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        stream.swap(at, (state >> 33) as usize % (at + 1));
-    }
-    stream
 }

@@ -33,8 +33,12 @@ pub struct Softmax {
     form: Form,
     threads: u32,
     rows: u32,
+    /// Floats a load, or [`WIDEST`].
     width: u32,
 }
+
+/// The width of the widest load that divides the rows.
+const WIDEST: u32 = 0;
 
 const fn softmax(form: Form, threads: u32, rows: u32, width: u32) -> Softmax {
     Softmax { form, threads, rows, width }
@@ -42,10 +46,10 @@ const fn softmax(form: Form, threads: u32, rows: u32, width: u32) -> Softmax {
 
 const ONE: Form = Registers { cluster: 1 };
 
-/// Runs every input: it reads single elements, and rows of any length.
-const FALLBACK: Softmax = softmax(Looped { vectors: 4 }, 256, 1, 1);
+/// The loop that a user would write. It runs every input, because its loads are as wide as the row allows.
+const FALLBACK: Softmax = softmax(Looped { vectors: 4 }, 256, 1, WIDEST);
 
-const CHOICES: [Softmax; 42] = [
+const CHOICES: [Softmax; 41] = [
     softmax(ONE, 32, 4, 4),
     softmax(ONE, 32, 8, 4),
     softmax(ONE, 64, 1, 4),
@@ -80,12 +84,11 @@ const CHOICES: [Softmax; 42] = [
     softmax(Looped { vectors: 4 }, 32, 4, 4),
     softmax(Looped { vectors: 2 }, 128, 1, 4),
     softmax(Looped { vectors: 2 }, 256, 1, 4),
-    softmax(Looped { vectors: 4 }, 256, 1, 4),
+    FALLBACK,
     softmax(Looped { vectors: 2 }, 512, 1, 4),
     softmax(Looped { vectors: 4 }, 512, 1, 4),
     softmax(Looped { vectors: 2 }, 1024, 1, 4),
     softmax(Looped { vectors: 4 }, 1024, 1, 4),
-    FALLBACK,
     softmax(Looped { vectors: 4 }, 1024, 1, 1),
     softmax(Looped { vectors: 4 }, 1024, 1, 2),
 ];
@@ -110,8 +113,9 @@ impl Softmax {
             Shared { stages } => format!("persistent=shared_stages={stages}"),
             Looped { vectors } => format!("looped={vectors}"),
         };
+        let width = if self.width == WIDEST { "auto".to_owned() } else { self.width.to_string() };
         let rows = if self.rows == 1 { String::new() } else { format!("_rows={}", self.rows) };
-        format!("type=cuda_{form}_threads={}_width={}{rows}", self.threads, self.width)
+        format!("type=cuda_{form}_threads={}_width={width}{rows}", self.threads)
     }
 
     /// Returns whether a row stays on the chip from its first to its last reading.
@@ -133,7 +137,7 @@ impl Softmax {
             format!("FORM={form}"),
             format!("ROW_THREADS={}", self.threads),
             format!("ROWS={}", self.rows),
-            format!("WIDTH={}", self.width),
+            format!("WIDTH={}", self.width(problem)),
             format!("VECTORS={vectors}"),
             format!("CLUSTER={cluster}"),
             format!("STAGES={stages}"),
@@ -156,13 +160,13 @@ impl Softmax {
             ("the input's row stride", problem.input_stride),
             ("the output's row stride", problem.output_stride),
         ] {
-            multiple(what, size, u64::from(self.width))?;
+            multiple(what, size, self.width(problem))?;
         }
         // Half of the threads would be idle. The fallback takes every input nevertheless.
         at_least(
             "columns",
             columns,
-            if self.threads == 32 || *self == FALLBACK { 1 } else { self.row() / 2 + 1 },
+            if self.threads == 32 || *self == FALLBACK { 1 } else { self.row(problem) / 2 + 1 },
         )?;
 
         let parts = rows.div_ceil(u64::from(self.rows));
@@ -173,11 +177,11 @@ impl Softmax {
                 }
                 // 64 floats a thread at most; 1024 threads have 64 registers each.
                 let floats = if self.threads == 1024 { 32 } else { 64 };
-                at_most("columns", columns, self.row() / u64::from(self.width) * floats)?;
+                at_most("columns", columns, self.row(problem) / self.width(problem) * floats)?;
                 (parts * u64::from(cluster), 0)
             }
             Shared { stages } => {
-                let bytes = u64::from(stages) * self.vectors(problem) * self.row() * 4;
+                let bytes = u64::from(stages) * self.vectors(problem) * self.row(problem) * 4;
                 let bytes = limits.shared_memory(bytes)?;
                 let fit = limits.shared_memory / (bytes + 1024);
                 let resident = fit.min(2048 / self.threads).max(1) * limits.multiprocessors;
@@ -194,15 +198,25 @@ impl Softmax {
         })
     }
 
+    /// Returns the floats of one load.
+    fn width(&self, problem: &SoftmaxProblem) -> u64 {
+        let sizes = [problem.columns, problem.input_stride, problem.output_stride];
+        let divides = |width: &u64| sizes.iter().all(|size| size.is_multiple_of(*width));
+        match self.width {
+            WIDEST => [4, 2].into_iter().find(divides).unwrap_or(1),
+            width => u64::from(width),
+        }
+    }
+
     /// Floats that all threads of a row load at once.
-    fn row(&self) -> u64 {
+    fn row(&self, problem: &SoftmaxProblem) -> u64 {
         let cluster = if let Registers { cluster } = self.form { cluster } else { 1 };
-        u64::from(self.threads * self.width * cluster)
+        u64::from(self.threads * cluster) * self.width(problem)
     }
 
     /// Loads of one thread for the whole row.
     fn vectors(&self, problem: &SoftmaxProblem) -> u64 {
-        problem.columns.div_ceil(self.row())
+        problem.columns.div_ceil(self.row(problem))
     }
 }
 
@@ -240,11 +254,16 @@ mod tests {
     }
 
     #[test]
-    fn the_fallback_runs_every_input() {
-        assert_eq!(FALLBACK.name(), "type=cuda_looped=4_threads=256_width=1");
-        for columns in [1, 31, 257, 1_000_003] {
+    fn the_fallback_runs_every_input_with_the_widest_loads() {
+        assert_eq!(FALLBACK.name(), "type=cuda_looped=4_threads=256_width=auto");
+        for (columns, width) in [(1, 1), (31, 1), (257, 1), (1_000_003, 1), (30, 2), (4, 4), (65536, 4)] {
             FALLBACK.launch(&problem(3, columns), &A100).unwrap();
+            let compiled = FALLBACK.defines(&problem(3, columns));
+            assert!(compiled.contains(&format!("WIDTH={width}")), "{columns}: {compiled:?}");
         }
+        // A row that begins between two vectors.
+        let shifted = SoftmaxProblem { input_stride: 65537, ..problem(3, 65536) };
+        assert!(FALLBACK.defines(&shifted).contains(&"WIDTH=1".to_owned()));
     }
 
     #[test]

@@ -152,3 +152,20 @@ fn bad_input_gets_one_sentence() {
         assert_eq!(code, 4, "{err}");
     }
 }
+
+#[test]
+fn names_from_models_do_not_move_the_cursor() {
+    let folder = tempfile::tempdir().unwrap();
+    let evil = "Evil\u{1b}[2J\u{9b}31m";
+    let json = model(3, "Plain").to_json();
+    for (file, text) in [
+        ("name.json", json.replace("Plain", &evil.replace('\u{1b}', "\\u001b").replace('\u{9b}', "\\u009b"))),
+        ("key.json", json.replacen('{', "{\"\\u001b[2J\": 1,", 1)),
+        (evil, "{".to_owned()),
+    ] {
+        fs::write(folder.path().join(file), text).unwrap();
+        let (_, stdout, stderr) = codegen(folder.path(), &[file, "--target", "rust", "--out", "out"]);
+        let control = |c: char| c.is_control() && c != '\n' && c != '\t';
+        assert!(!stdout.contains(control) && !stderr.contains(control), "{file:?}: {stdout:?} {stderr:?}");
+    }
+}

@@ -65,7 +65,9 @@ pub fn open(
         Backend::Cpu if device > 0 => {
             return Err(CollectError::Device(format!("the CPU is device 0, found --device {device}")));
         }
-        Backend::Cpu => cpu::open(optimization),
+        Backend::Cpu => {
+            cpu::open(optimization).map_err(|e| CollectError::Device(format!("--backend cpu: {e}")))?
+        }
         Backend::Cuda => cuda::open(optimization, device)
             .map_err(|e| CollectError::Device(format!("--backend cuda: {e}")))?,
         Backend::Fake => Some(fake::open(in_worker)?),

@@ -49,6 +49,23 @@ fn a_full_standard_error_costs_messages_and_nothing_else() {
 }
 
 #[test]
+fn a_limit_of_threads_is_told_in_a_sentence() {
+    // No system has the address space for such a stack, so that every start of a thread fails.
+    let no_threads = |command: &mut Command| {
+        let output = command.env("RUST_MIN_STACK", (1_u64 << 50).to_string()).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(5), "{stderr}");
+        assert!(stderr.lines().last().unwrap().starts_with("error: "), "{stderr}");
+        assert!(stderr.contains("cannot start a thread") && !stderr.contains("panicked"), "{stderr}");
+    };
+    let folder = Folder::new();
+    no_threads(&mut fake(&folder));
+    no_threads(fake(&folder).arg("--isolate"));
+    let mut cpu = Command::new(assert_cmd::cargo::cargo_bin!("ah-collect"));
+    no_threads(cpu.args(["--backend", "cpu", "--name", "mm", "-o"]).arg(folder.path("mm.txt")));
+}
+
+#[test]
 fn names_from_files_do_not_move_the_cursor() {
     let folder = Folder::new();
     let evil = "\u{1b}[2J\u{9b}31mevil\r";

@@ -132,9 +132,9 @@ pub struct TrainArgs {
     /// Stop after the model.
     #[arg(long)]
     pub no_codegen: bool,
-    /// The number of threads [default: all cores]; the result does not depend on it.
-    #[arg(long, value_name = "N")]
-    pub threads: Option<std::num::NonZeroUsize>,
+    /// The number of threads, at most 1024 [default: all cores]; the result does not depend on it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
     /// Write a page about the model on its logs; Markdown where the name ends in .md.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "report.html")]
     pub report: Option<PathBuf>,

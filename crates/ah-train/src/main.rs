@@ -1,6 +1,7 @@
 //! `ah-train`: the command line around the library, with code generation as the last step.
 
 mod cli;
+mod threads;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -43,13 +44,18 @@ impl ah_cli::FatalError for Failure {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let done = match &cli.command {
+    let threads = match &cli.command {
+        None => cli.train.threads,
+        Some(Command::Import(args)) => args.train.threads,
+        Some(_) => None,
+    };
+    let done = threads::on_threads(threads, || match &cli.command {
         Some(Command::Evaluate(args)) => evaluate(args),
         Some(Command::Explain(args)) => explain(args),
         Some(Command::Report(args)) => report(args),
         Some(Command::Import(args)) => import(args),
         None => train(&cli.train),
-    };
+    });
     ah_cli::finish(done.map(|()| exit::SUCCESS))
 }
 
@@ -66,10 +72,6 @@ fn import(args: &ImportArgs) -> Result<(), Failure> {
 
 fn train(args: &TrainArgs) -> Result<(), Failure> {
     let params = args.params()?.check()?;
-    if let Some(threads) = args.threads {
-        // Fails only where a pool exists already, and none does yet.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global();
-    }
     let trained = ah_train::train(&params)?;
     warn(&trained.warnings);
     trained.model.write(&args.model)?;

@@ -256,7 +256,9 @@ fn flags_out_of_range() {
     run.refuses(&["a.txt", "--max-depth", "0"], exit::USAGE, &["--max-depth", "1 to 64", "0"]);
     run.refuses(&["a.txt", "--max-depth", "1000"], exit::USAGE, &["--max-depth"]);
     run.refuses(&["a.txt", "--min-samples-leaf", "0"], exit::USAGE, &["--min-samples-leaf"]);
-    run.refuses(&["a.txt", "--threads", "0"], exit::USAGE, &["--threads"]);
+    for threads in ["0", "1025", "20000"] {
+        run.refuses(&["a.txt", "--threads", threads], exit::USAGE, &["--threads", "is not in 1..=1024"]);
+    }
     run.refuses(&["a.txt", "--fallback", "no"], exit::USAGE, &["no choice \"no\"", "orig", "pad"]);
     let (code, _, stderr) = run.run(&["a.txt", "--heuristic-name", "no-name;drop"]);
     assert_eq!(code, i32::from(exit::USAGE));

@@ -26,13 +26,17 @@ pub fn serve<E: ToString>(runner: Result<Box<dyn Runner>, E>) -> io::Result<()> 
         Ok(runner) => runner,
         Err(reason) => return say(&Answer::Unable { reason: reason.to_string() }),
     };
+    let requests = match requests() {
+        Ok(requests) => requests,
+        Err(e) => return say(&Answer::Unable { reason: format!("cannot start a thread: {e}") }),
+    };
     say(&Answer::Ready {
         device: Box::new(runner.subject().device.clone()),
         choices: runner.subject().choices.clone(),
         timing: runner.subject().timing,
     })?;
     let panics = PanicMessage::keep();
-    for line in requests() {
+    for line in requests {
         let request = serde_json::from_str(&line)?;
         let answer = catch_unwind(AssertUnwindSafe(|| answer(runner.as_mut(), request)));
         // A panic may leave the runner in any state, so the parent starts another process.
@@ -61,17 +65,17 @@ impl PanicMessage {
 
 /// Reads the lines of standard input on a separate thread: when the parent is gone, this process ends at
 /// once, even while a kernel hangs.
-fn requests() -> mpsc::Receiver<String> {
+fn requests() -> io::Result<mpsc::Receiver<String>> {
     let (send, lines) = mpsc::channel();
-    std::thread::spawn(move || {
+    std::thread::Builder::new().spawn(move || {
         for line in io::stdin().lock().lines().map_while(Result::ok) {
             if send.send(line).is_err() {
                 break;
             }
         }
         std::process::exit(0);
-    });
-    lines
+    })?;
+    Ok(lines)
 }
 
 fn answer(runner: &mut dyn Runner, request: Request) -> Answer {

@@ -121,7 +121,8 @@ impl Link {
             return Err("the worker process has no pipes".to_owned());
         };
         let (send, answers) = mpsc::channel();
-        std::thread::spawn(move || {
+        let process = self.process.insert(Process { child, stdin, answers });
+        let read = move || {
             let lines = BufReader::new(stdout).lines().map_while(Result::ok);
             // A kernel may print too; its lines are not answers and are skipped.
             for answer in lines.filter_map(|line| serde_json::from_str(&line).ok()) {
@@ -129,8 +130,11 @@ impl Link {
                     break;
                 }
             }
-        });
-        let process = self.process.insert(Process { child, stdin, answers });
+        };
+        if let Err(e) = std::thread::Builder::new().spawn(read) {
+            self.process = None;
+            return Err(format!("cannot start a thread for the worker process: {e}"));
+        }
         process.answer(self.limits.start)
     }
 

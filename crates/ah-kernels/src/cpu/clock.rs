@@ -1,6 +1,7 @@
 //! Timing on the processor: a monotonic clock around whole samples, on pinned threads.
 
 use std::cell::{Cell, RefCell};
+use std::error::Error as _;
 use std::hint::black_box;
 use std::sync::OnceLock;
 use std::time::Instant;
@@ -26,25 +27,36 @@ pub(super) fn time(burst: Burst, mut run: impl FnMut() -> Result<(), Failure>) -
     Ok(times)
 }
 
-/// Pins the measuring thread to the last core and each thread of rayon's pool to one core, so that no kernel
-/// starts on a core whose caches another one filled. Threads stay free where the system does not allow it.
+/// Starts rayon's pool and pins each of its threads to one core, so that no kernel starts on a core whose caches
+/// another one filled. A pool that the program has already stays as it is.
+///
+/// # Errors
+/// The system starts no more threads. Without a pool, the first kernel on all threads would panic.
+pub(super) fn start_threads() -> Result<(), String> {
+    static POOL: OnceLock<Result<(), String>> = OnceLock::new();
+    let start = || {
+        let cores = core_affinity::get_core_ids().unwrap_or_default();
+        let pool = rayon::ThreadPoolBuilder::new().start_handler(move |i| {
+            if let Some(core) = cores.get(i) {
+                core_affinity::set_for_current(*core);
+            }
+        });
+        match pool.build_global() {
+            // Only a thread that could not be started has a cause.
+            Err(error) if error.source().is_some() => {
+                Err(format!("cannot start a thread for each core: {error}"))
+            }
+            _ => Ok(()),
+        }
+    };
+    POOL.get_or_init(start).clone()
+}
+
+/// Pins the measuring thread to the last core. It stays free where the system does not allow it.
 fn pin() {
     thread_local!(static PINNED: Cell<bool> = const { Cell::new(false) });
-    static POOL: OnceLock<()> = OnceLock::new();
-    let cores = || core_affinity::get_core_ids().unwrap_or_default();
-    POOL.get_or_init(|| {
-        let cores = cores();
-        // Fails if the program has a pool already. That pool stays as it is.
-        let _ = rayon::ThreadPoolBuilder::new()
-            .start_handler(move |i| {
-                if let Some(core) = cores.get(i) {
-                    core_affinity::set_for_current(*core);
-                }
-            })
-            .build_global();
-    });
     if !PINNED.replace(true)
-        && let Some(core) = cores().last()
+        && let Some(core) = core_affinity::get_core_ids().unwrap_or_default().last()
     {
         core_affinity::set_for_current(*core);
     }

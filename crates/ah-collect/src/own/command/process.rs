@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::mpsc;
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use ah_measure::Failure;
@@ -65,14 +65,16 @@ pub(super) fn run(
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let Some(group) = group else { return Err(Failure::failed(format!("`{shown}` has no process id"))) };
     RUNNING.store(group.as_raw_nonzero().get(), Ordering::Relaxed);
-    let (stdout, stderr) = (child.stdout.take().map(tail), child.stderr.take().map(tail));
-
-    let timed_out = wait(group, limit);
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let watch = || Ok((stdout.map(tail).transpose()?, stderr.map(tail).transpose()?, wait(group, limit)?));
+    let watched: io::Result<_> = watch();
     let elapsed = start.elapsed();
     // Ends the processes that the command left running, which would keep the pipes open.
     let _ = kill_process_group(group, Signal::KILL);
     RUNNING.store(0, Ordering::Relaxed);
     let status = child.wait().map_err(|e| Failure::failed(format!("`{shown}`: {e}")))?;
+    let (stdout, stderr, timed_out) =
+        watched.map_err(|e| Failure::skipped(format!("cannot start a thread to watch `{shown}`: {e}")))?;
     let [stdout, stderr] = [stdout, stderr].map(|t| t.and_then(|t| t.join().ok()).unwrap_or_default());
     if timed_out {
         return Err(Failure::failed(format!("`{shown}` did not end within {} s", limit.as_secs_f64())));
@@ -86,25 +88,25 @@ pub(super) fn run(
 
 /// Waits until the command has ended, but does not collect it, so that its id remains reserved. Returns
 /// true if it had to be killed.
-fn wait(group: Pid, limit: Duration) -> bool {
+fn wait(group: Pid, limit: Duration) -> io::Result<bool> {
     let (ended, at_the_end) = mpsc::channel::<()>();
-    let watchdog = std::thread::spawn(move || {
+    let watchdog = thread::Builder::new().spawn(move || {
         let timed_out = at_the_end.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout);
         if timed_out {
             let _ = kill_process_group(group, Signal::KILL);
         }
         timed_out
-    });
+    })?;
     while let Err(rustix::io::Errno::INTR) =
         waitid(WaitId::Pid(group), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
     {}
     drop(ended);
-    watchdog.join().unwrap_or_default()
+    Ok(watchdog.join().unwrap_or_default())
 }
 
 /// Reads all of an output on a thread of its own and keeps its end.
-fn tail(mut output: impl Read + Send + 'static) -> JoinHandle<String> {
-    std::thread::spawn(move || {
+fn tail(mut output: impl Read + Send + 'static) -> io::Result<JoinHandle<String>> {
+    thread::Builder::new().spawn(move || {
         let (mut kept, mut block) = (Vec::new(), [0; 16384]);
         while let Ok(n @ 1..) = output.read(&mut block) {
             kept.extend_from_slice(&block[..n]);

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use ah_measure::{Runner, Subject};
 
-use crate::append::{Appender, EarlierRun};
+use crate::append::Appender;
 use crate::error::CollectError;
 use crate::measuring::{LimitedQueue, measure_inputs};
 use crate::observer::Observer;
@@ -27,8 +27,8 @@ pub fn collect(
 ) -> Result<Summary, CollectError> {
     let subject = common_subject(runners)?;
     let mut appender = Appender::open(options, &subject)?;
-    let mut summary = Summary::new(appender.earlier.measured.len(), runners.len());
-    let queue = plan(options, &subject, &appender.earlier, observer)?;
+    let mut summary = Summary::new(appender.earlier.done(), runners.len());
+    let queue = plan(options, &subject, &appender, observer)?;
     let result = measure_inputs(runners, queue, options.policy, stop, |input| {
         let result = appender.append(input)?;
         summary.count(&subject.choices, &input.result);
@@ -63,17 +63,17 @@ fn common_subject(runners: &[Box<dyn Runner>]) -> Result<Subject, CollectError> 
 fn plan(
     options: &Options,
     subject: &Subject,
-    earlier: &EarlierRun,
+    appender: &Appender,
     observer: &mut dyn Observer,
 ) -> Result<LimitedQueue, CollectError> {
     let schema = subject.optimization.schema()?;
-    let queue =
-        InputQueue::new(options.inputs.clone(), options.seed, options.shard, earlier.inputs(), schema);
-    let done = earlier.measured.len() as u64;
+    let earlier = &appender.earlier;
+    let queue = InputQueue::new(options.inputs.clone(), options.seed, options.shard, earlier.clone(), schema);
+    let (done, short) = (earlier.done(), earlier.short());
     let goal = options.num_samples.into_iter().chain(queue.remaining().map(|left| left + done)).min();
     observer.start(done, goal, options.max_time);
     let log = options.output.display();
-    if let Some(line) = &earlier.torn_line {
+    if let Some(line) = &appender.torn_line {
         let shown: String = line.chars().take(60).collect();
         observer.message(&format!(
             "{log}: the last line was torn ({shown:?}); it was cut off, and the run goes on"
@@ -81,6 +81,9 @@ fn plan(
     }
     if done > 0 {
         observer.message(&format!("{log} holds {done} inputs already"));
+    }
+    if short > 0 {
+        observer.message(&format!("{log}: {short} inputs lack choices, which are measured now"));
     }
     Ok(LimitedQueue {
         queue,

@@ -1,12 +1,10 @@
 //! Judges a heuristic on inputs that it was not learned from: measures every choice there, and compares the
 //! heuristic's choice with the winner (the oracle) and with the fallback.
 
-use std::collections::HashSet;
-
 use ah_types::{Context, Model, Outcome, TimingPolicy};
 
 use crate::error::CollectError;
-use crate::plan::{InputQueue, Shard};
+use crate::plan::{EarlierInputs, InputQueue, Shard};
 use ah_measure::sampling::Rng;
 use ah_measure::{Failure, Measurement, Runner, measure};
 
@@ -197,7 +195,7 @@ fn one(
 /// The optimization's features are malformed, or the runner cannot draw.
 pub fn fresh(runner: &dyn Runner, seed: u64, count: usize) -> Result<Vec<(Context, Rng)>, CollectError> {
     let schema = runner.subject().optimization.schema()?;
-    let mut queue = InputQueue::new(None, seed, Shard::default(), HashSet::new(), schema);
+    let mut queue = InputQueue::new(None, seed, Shard::default(), EarlierInputs::default(), schema);
     let next = || queue.next(runner).map(|p| p.map(|p| (p.context, p.rng))).transpose();
     let drawn: Result<_, Failure> = std::iter::from_fn(next).take(count).collect();
     drawn.map_err(|failure| CollectError::Device(failure.to_string()))

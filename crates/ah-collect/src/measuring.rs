@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Instant;
 
 use ah_measure::{Failure, Measurement, Runner, measure};
-use ah_types::TimingPolicy;
+use ah_types::{Outcome, TimingPolicy};
 
 use crate::error::CollectError;
 use crate::plan::{InputQueue, PlannedInput};
@@ -32,6 +32,21 @@ impl LimitedQueue {
             self.left = self.left.map(|n| n - 1);
         }
         Ok(planned)
+    }
+
+    /// Notes the result of an input. An input that was skipped does not count. Where a choice was skipped, other inputs
+    /// may lack its rows for the same reason.
+    fn note(&mut self, result: &Result<Measurement, Failure>) {
+        let Ok(measurement) = result else {
+            self.left = self.left.map(|n| n + 1);
+            return;
+        };
+        for (choice, outcome) in measurement.outcomes.iter().enumerate() {
+            if matches!(outcome, Outcome::Skipped { .. }) {
+                let done = self.queue.note_skip(choice);
+                self.left = self.left.map(|n| n.saturating_sub(done));
+            }
+        }
     }
 }
 
@@ -73,7 +88,11 @@ pub(crate) fn measure_inputs(
         let (send, receive) = mpsc::channel();
         for runner in runners {
             let (send, queue) = (send.clone(), &queue);
-            scope.spawn(move || take_inputs(runner.as_mut(), queue, policy, &send, ended));
+            let work = move || take_inputs(runner.as_mut(), queue, policy, &send, ended);
+            std::thread::Builder::new().spawn_scoped(scope, work).map_err(|e| {
+                abort.store(true, Ordering::Relaxed);
+                CollectError::Device(format!("cannot start a thread for each device: {e}"))
+            })?;
         }
         drop(send);
         let mut skipped_in_a_row = 0;
@@ -117,10 +136,7 @@ fn take_inputs(
             }
         };
         let result = measure(runner, &planned.context, planned.rng.clone(), &policy);
-        if result.is_err() {
-            let mut queue = lock(queue);
-            queue.left = queue.left.map(|n| n + 1);
-        }
+        lock(queue).note(&result);
         let input = MeasuredInput { label: runner.label(&planned.context), planned, result };
         let lost = input.lost_device().is_some();
         if send.send(Ok(input)).is_err() || lost {

@@ -38,10 +38,10 @@ const SHOWN: usize = 12;
 
 impl Summary {
     /// Starts the summary of a run on a log with `resumed` inputs.
-    pub(crate) fn new(resumed: usize, runners: usize) -> Self {
+    pub(crate) fn new(resumed: u64, runners: usize) -> Self {
         Self {
             measured: 0,
-            resumed: resumed as u64,
+            resumed,
             skipped_inputs: BTreeMap::new(),
             skipped: BTreeMap::new(),
             failed: BTreeMap::new(),

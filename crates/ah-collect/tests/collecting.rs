@@ -109,6 +109,38 @@ fn killed_and_run_again_it_goes_on_in_the_same_sequence() {
 }
 
 #[test]
+fn an_input_that_lacks_choices_is_completed() {
+    let folder = Folder::new();
+    succeed(fake(&folder).args(["--num-samples", "6"]));
+    let (whole, log) = (folder.read("train.txt"), log::read(&[folder.log()]).unwrap());
+    // Without `steady` on the second input, and without the last choices of the last one, as a cut write leaves it.
+    let (second, last) = (format!("{},steady", log.inputs[1].text), &log.inputs[5].text);
+    let of_last = whole.lines().filter(|l| l.starts_with(&**last)).count();
+    let kept = whole.lines().count() - of_last + 3;
+    let cut: Vec<_> = whole.lines().take(kept).filter(|l| !l.starts_with(&second)).collect();
+    std::fs::write(folder.log(), cut.join("\n") + "\n").unwrap();
+
+    let stderr = succeed(fake(&folder).args(["--num-samples", "6"]));
+    assert!(stderr.contains("2 inputs lack choices, which are measured now"), "{stderr}");
+    assert!(stderr.contains("measured 2 inputs"), "{stderr}");
+    let sorted = |text: &str| {
+        let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(sorted(&folder.read("train.txt")), sorted(&whole), "the missing rows and no others");
+
+    // Without the file of outcomes nobody knows which choices are skipped; the first inputs tell.
+    std::fs::remove_file(folder.path("train.txt.outcomes.jsonl")).unwrap();
+    let completed = folder.read("train.txt");
+    let stderr = succeed(fake(&folder).args(["--num-samples", "6"]));
+    assert!(stderr.contains("measured 1 inputs"), "{stderr}");
+    assert_eq!(folder.read("train.txt"), completed);
+    let stderr = succeed(fake(&folder).args(["--num-samples", "7"]));
+    assert!(stderr.contains("measured 1 inputs") && stderr.contains("held 6 before"), "{stderr}");
+}
+
+#[test]
 fn two_processes_on_one_file_never_interleave_lines() {
     let folder = Folder::new();
     let spawn = |shard| {

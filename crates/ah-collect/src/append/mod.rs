@@ -3,8 +3,6 @@
 mod outcomes;
 mod run_lock;
 
-use std::collections::HashSet;
-
 use ah_measure::{Measurement, Subject};
 use ah_types::log::{Collection, LogError, LogWriter, Metadata};
 use ah_types::{Outcome, Schema, TimingPolicy};
@@ -12,6 +10,7 @@ use ah_types::{Outcome, Schema, TimingPolicy};
 use crate::error::CollectError;
 use crate::measuring::MeasuredInput;
 use crate::options::Options;
+use crate::plan::EarlierInputs;
 use outcomes::{OutcomeRecord, OutcomesFile};
 use run_lock::RunLock;
 
@@ -22,25 +21,10 @@ pub(crate) struct Appender {
     choices: Vec<String>,
     policy: TimingPolicy,
     _lock: RunLock,
-    /// The contents of the files at the start.
-    pub earlier: EarlierRun,
-}
-
-/// The contents of the files of an earlier run.
-pub(crate) struct EarlierRun {
-    /// The inputs in the log.
-    pub measured: Vec<String>,
-    /// The inputs that were skipped as a whole.
-    pub skipped: HashSet<String>,
-    /// The torn last line that was cut off the log.
+    /// What earlier runs left.
+    pub earlier: EarlierInputs,
+    /// The torn last line, which was cut off the log.
     pub torn_line: Option<String>,
-}
-
-impl EarlierRun {
-    /// Returns the inputs that need not be tried again.
-    pub(crate) fn inputs(&self) -> HashSet<String> {
-        self.measured.iter().chain(&self.skipped).cloned().collect()
-    }
 }
 
 impl Appender {
@@ -51,8 +35,11 @@ impl Appender {
         let (mut log, torn_line) = LogWriter::open(path, &metadata(options, subject, &schema), &schema)?;
         let mut outcomes = OutcomesFile::open(path)?;
         let lock = RunLock::take(path, options.shard, outcomes.file())?;
-        let earlier = EarlierRun { measured: log.inputs()?, skipped: outcomes.read()?, torn_line };
-        Ok(Self { log, outcomes, choices: subject.choices.clone(), policy, _lock: lock, earlier })
+        let choices = subject.choices.clone();
+        let skipped_inputs = outcomes.read()?;
+        let skipped_choices = outcomes.skipped_choices();
+        let earlier = EarlierInputs::new(log.read()?.as_ref(), &choices, skipped_inputs, &skipped_choices);
+        Ok(Self { log, outcomes, choices, policy, _lock: lock, earlier, torn_line })
     }
 
     /// Appends the result of measuring an input, and returns it in a few words.
@@ -72,8 +59,10 @@ impl Appender {
         measurement: &Measurement,
     ) -> Result<String, LogError> {
         let outcomes = || self.choices.iter().zip(&measurement.outcomes);
-        let mut rows = Vec::new();
-        for (choice, outcome) in outcomes() {
+        let (text, mut rows) = (&input.planned.text, Vec::new());
+        // Of an input that an earlier run left short, only the missing rows are appended.
+        let missing = outcomes().enumerate().filter(|(choice, _)| !self.earlier.has_row(text, *choice));
+        for (choice, outcome) in missing.map(|(_, outcome)| outcome) {
             match outcome {
                 Outcome::Measured { feedback } => {
                     rows.extend(self.policy.rows(feedback).into_iter().map(|ms| (choice.as_str(), ms)));
@@ -85,16 +74,16 @@ impl Appender {
         let untimed = outcomes().filter(|(_, outcome)| !matches!(outcome, Outcome::Measured { .. }));
         let records: Vec<_> = untimed
             .map(|(choice, outcome)| OutcomeRecord {
-                input: input.planned.text.clone(),
+                input: text.clone(),
                 choice: Some(choice.clone()),
                 outcome: outcome.clone(),
             })
             .collect();
-        if rows.is_empty() {
+        if !rows.is_empty() {
+            self.log.append_input(&input.planned.context, rows)?;
+        } else if !self.earlier.is_logged(text) {
             // Only this record shows a resumed run that the input was tried.
             self.append_skip(input, "no choice is offered")?;
-        } else {
-            self.log.append_input(&input.planned.context, rows)?;
         }
         self.outcomes.append(records)?;
         Ok(match measurement.winner() {

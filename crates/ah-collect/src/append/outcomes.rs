@@ -79,6 +79,11 @@ impl OutcomesFile {
         Ok(inputs)
     }
 
+    /// The choices that were skipped on some input.
+    pub(super) fn skipped_choices(&self) -> HashSet<String> {
+        self.skips.iter().filter_map(|(choice, _)| choice.clone()).collect()
+    }
+
     /// Appends these records, as one write.
     ///
     /// # Errors

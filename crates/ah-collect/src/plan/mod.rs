@@ -1,5 +1,6 @@
 //! The inputs to measure, in order: the seeded sequence, or a list from the user.
 
+mod earlier;
 mod inputs_file;
 mod shard;
 
@@ -9,6 +10,7 @@ use ah_measure::sampling::{self, Rng};
 use ah_measure::{Failure, Runner};
 use ah_types::{Context, Schema};
 
+pub use earlier::EarlierInputs;
 pub use inputs_file::read_inputs;
 pub use shard::Shard;
 
@@ -36,20 +38,26 @@ pub struct InputQueue {
     seed: u64,
     shard: Shard,
     seen: HashSet<String>,
+    earlier: EarlierInputs,
     schema: Schema,
 }
 
 impl InputQueue {
-    /// Returns the sequence of `seed`, or the `listed` inputs, without those whose text is in `seen`.
+    /// Returns the sequence of `seed`, or the `listed` inputs, without those that are done.
     #[must_use]
     pub fn new(
         listed: Option<Vec<Context>>,
         seed: u64,
         shard: Shard,
-        seen: HashSet<String>,
+        earlier: EarlierInputs,
         schema: Schema,
     ) -> Self {
-        Self { listed, next: 0, seed, shard, seen, schema }
+        Self { listed, next: 0, seed, shard, seen: HashSet::new(), earlier, schema }
+    }
+
+    /// Notes that this choice was skipped. Returns the number of inputs that are done by this.
+    pub(crate) fn note_skip(&mut self, choice: usize) -> u64 {
+        self.earlier.note_skip(choice)
     }
 
     /// Returns the next input; `None` when the list ends or every draw repeats an earlier one.
@@ -71,9 +79,10 @@ impl InputQueue {
             };
             let text = context.log_text(&self.schema);
             // An input that is drawn twice belongs to the shard that drew it first.
-            if !self.seen.insert(text.clone()) {
+            if !self.seen.insert(text.clone()) || self.earlier.is_done(&text) {
                 repeats += 1;
             } else if self.shard.contains(position) {
+                self.earlier.forget(&text);
                 return Ok(Some(PlannedInput { context, rng, text }));
             }
         }
@@ -85,7 +94,8 @@ impl InputQueue {
     pub fn remaining(&self) -> Option<u64> {
         let contexts = self.listed.as_ref()?;
         let mut seen = self.seen.clone();
-        let fresh = contexts.iter().zip(0..).filter(|(c, _)| seen.insert(c.log_text(&self.schema)));
+        let mut is_fresh = |text: String| !self.earlier.is_done(&text) && seen.insert(text);
+        let fresh = contexts.iter().zip(0..).filter(|(c, _)| is_fresh(c.log_text(&self.schema)));
         Some(fresh.filter(|(_, position)| self.shard.contains(*position)).count() as u64)
     }
 }

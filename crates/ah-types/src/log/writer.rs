@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::csv;
+use super::data::Log;
 use super::error::{LogError, Place, io_error};
 use super::head::{CHOICE_COLUMN, FEEDBACK_COLUMN, Head};
 use super::lines::Lines;
@@ -73,14 +74,14 @@ impl LogWriter {
         Ok((writer, cut))
     }
 
-    /// Returns the distinct inputs of the log, as their features' text joined by commas, in order.
+    /// Reads the log; `None` where it has no row yet.
     ///
     /// # Errors
-    /// This reads the whole log, so a row that cannot be read is an error.
-    pub fn inputs(&mut self) -> Result<Vec<String>, LogError> {
+    /// A row that cannot be read.
+    pub fn read(&mut self) -> Result<Option<Log>, LogError> {
         match self.locked(|writer| read(&[&writer.path])) {
-            Ok(log) => Ok(log.inputs.into_iter().map(|i| i.text.into_string()).collect()),
-            Err(LogError::Empty { .. }) => Ok(Vec::new()),
+            Ok(log) => Ok(Some(log)),
+            Err(LogError::Empty { .. }) => Ok(None),
             Err(e) => Err(e),
         }
     }

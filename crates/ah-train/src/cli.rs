@@ -30,7 +30,7 @@ pub enum Command {
 
 #[derive(Args)]
 #[command(
-    mut_arg("logs", |arg| arg.value_name("TABLE").help("The tables: CSV, TSV, JSON lines, JSON or Parquet")),
+    mut_arg("logs", |arg| arg.value_name("TABLE").help("The tables: CSV, TSV, JSON lines, JSON or Parquet").help_heading(None)),
     mut_arg("heuristic_name", |arg| arg.required(false).help("Learn from the log at once: the heuristic's name"))
 )]
 pub struct ImportArgs {

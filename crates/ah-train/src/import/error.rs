@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use ah_types::log::LogError;
 
+use crate::error::did_you_mean;
+
 /// A row of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -83,10 +85,10 @@ pub enum ImportError {
     },
     /// A flag names a column that the table does not have.
     #[error(
-        "{}: {flag}: there is no column {column:?}{}; the columns are {}",
+        "{}: {flag}: there is no column {column:?}; the columns are {}{}",
         path.display(),
-        did_you_mean(column, known),
-        listed(known)
+        listed(known),
+        did_you_mean(column, known)
     )]
     UnknownColumn {
         /// The file.
@@ -151,7 +153,7 @@ impl ImportError {
     }
 
     pub(super) fn unreadable(path: &Path, expected: &str, found: impl Into<String>) -> Self {
-        let hint = "name the right format with --format";
+        let hint = "mend the file, or name its format with --format";
         Self::Unreadable { path: path.to_owned(), expected: expected.to_owned(), found: found.into(), hint }
     }
 }
@@ -176,17 +178,6 @@ pub(super) fn quoted(text: &str) -> String {
         Some((end, _)) => format!("{:?}", format!("{}…", &text[..end])),
         None => format!("{text:?}"),
     }
-}
-
-/// Proposes the most similar known name, if one is similar enough.
-fn did_you_mean(name: &str, known: &[String]) -> String {
-    // clap proposes a flag from the same similarity on.
-    const SIMILAR: f64 = 0.7;
-    let similarity = |known: &String| strsim::jaro(name, known);
-    let best = known.iter().max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
-    best.filter(|best| similarity(best) > SIMILAR)
-        .map(|best| format!("; did you mean {best:?}?"))
-        .unwrap_or_default()
 }
 
 #[cfg(feature = "cli")]

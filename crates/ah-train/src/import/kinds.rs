@@ -29,7 +29,7 @@ pub fn find(params: &ImportParams) -> Result<Schema, ImportError> {
     })?;
     if seen.is_empty() {
         return Err(ImportError::TooLittle {
-            what: "the tables have no rows to import".to_owned(),
+            what: format!("{}: the table has no rows to import", params.tables[0].display()),
             hint: "measure some inputs first",
         });
     }

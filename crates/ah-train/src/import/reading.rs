@@ -6,7 +6,7 @@ use super::roles::Roles;
 use super::row::RowReader;
 use super::table;
 
-/// Gets the rows of a chunk: the reader, the row's index, and its place for an error.
+/// Gets each row: its reader, the index of the table, and the row's place.
 type RowVisitor<'a> = dyn FnMut(&RowReader, usize, &dyn Fn() -> Place) -> Result<(), ImportError> + 'a;
 
 /// Rows that `--skip-bad-rows` passed over.

@@ -124,7 +124,7 @@ impl Finder<'_> {
             .map(|(name, value)| FeatureRole::Constant((*name).to_owned(), (*value).to_owned()));
         let features: Vec<FeatureRole> = columns.chain(constants).collect();
         if features.is_empty() {
-            return Err(self.missing("--features", "the columns that are known when choosing"));
+            return Err(self.missing("--features", "the columns that are known when choosing (or --set)"));
         }
         if let Some(taken) =
             features.iter().map(FeatureRole::name).find(|n| ["choice", "feedback"].contains(n))

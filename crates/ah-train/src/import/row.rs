@@ -136,8 +136,8 @@ fn name_choice(columns: &[Column], table: &dyn Table, name: &mut String) -> Resu
 
 /// Checks that a structured name can be taken apart again.
 fn check_structure(columns: &[Column], table: &dyn Table, name: &str) -> Result<(), Fault> {
-    let present = columns.iter().filter(|column| table.cell(column.index) != Cell::Missing).count();
-    if fields(name).is_some_and(|fields| fields.len() == present) {
+    let present = columns.iter().filter(|column| table.cell(column.index) != Cell::Missing);
+    if fields(name).is_some_and(|fields| fields.iter().map(|(key, _)| key).eq(present.map(|c| &c.name))) {
         return Ok(());
     }
     let broken = |column: &&Column| {

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashSet, FxHasher};
 use std::hash::Hasher;
 
 use super::device;
-use super::error::{ImportError, io_error};
+use super::error::{ImportError, io_error, listed};
 use super::params::ImportParams;
 use super::reading::{SkippedRows, each_row};
 use super::repetitions::{Repetitions, RowId};
@@ -166,14 +166,18 @@ impl Import {
     fn finish(mut self, params: &ImportParams, skipped: &SkippedRows) -> Result<ImportReport, ImportError> {
         if self.choices.is_empty() {
             return Err(ImportError::TooLittle {
-                what: format!("none of the {} rows holds a time", self.report.rows),
+                what: format!(
+                    "{}: no row holds a time (rows: {})",
+                    params.tables[0].display(),
+                    self.report.rows
+                ),
                 hint: "name the column of the times with --time",
             });
         }
         let mut warnings = Vec::new();
         if skipped.count > 0 {
             warnings.push(format!(
-                "{} bad rows skipped, for example: {}",
+                "bad rows skipped: {}, for example {}",
                 skipped.count,
                 skipped.examples.join("; ")
             ));
@@ -200,11 +204,11 @@ impl Import {
         let others = if self.unused.is_empty() {
             String::new()
         } else {
-            format!(" (columns without a role: {})", super::error::listed(&self.unused))
+            format!(" Columns without a role: {}.", listed(&self.unused))
         };
         Some(format!(
-            "{count} choices have times on one input that differ more than 2 times, for example {} ms ({}) and {} ms ({}); \
-             is a feature missing{others}?",
+            "rows contradict each other (pairs of an input and a choice: {count}). The first: {} ms in {}, {} ms in {}. \
+             Is a feature missing from --features?{others}",
             first.least,
             place(first.least_row),
             first.greatest,

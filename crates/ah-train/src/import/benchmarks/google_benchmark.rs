@@ -17,7 +17,7 @@ pub fn read(document: &Json) -> Result<Results, Misfit> {
         }
         let name = run.get("run_name").or_else(|| run.get("name")).and_then(Json::as_str);
         let Some((name, run)) = name.zip(run.as_object()) else {
-            return Err(("the key \"name\"".to_owned(), "none".to_owned()));
+            return Err(Misfit::new("the key \"name\"", "none"));
         };
         let mut row = parts(name);
         row.extend(run.clone());
@@ -27,7 +27,10 @@ pub fn read(document: &Json) -> Result<Results, Misfit> {
             Some("ms") => 1.0,
             Some("s") => 1e-3,
             Some(unit) => {
-                return Err((format!("ns, us, ms or s as time_unit of {name}"), format!("{unit:?}")));
+                return Err(Misfit::new(
+                    format!("ns, us, ms or s as time_unit of {name}"),
+                    format!("{unit:?}"),
+                ));
             }
         };
         for key in [TIME, "cpu_time"] {

@@ -11,7 +11,7 @@ pub fn read(document: &Json) -> Result<Results, Misfit> {
     let (mut rows, mut choice) = (Vec::new(), Vec::new());
     for result in list(document, "results")? {
         let Some(command) = result.get("command").and_then(Json::as_str) else {
-            return Err(("the key \"command\"".to_owned(), "none".to_owned()));
+            return Err(Misfit::new("the key \"command\"", "none"));
         };
         let mut row = Map::new();
         row.insert("command".to_owned(), command.into());

@@ -18,12 +18,12 @@ pub fn read(document: &Json) -> Result<Results, Misfit> {
     let problem = problem(document.get("problem_size"));
     let features = problem.iter().map(|(name, _)| name.clone()).collect();
     let Some(cache) = document.get("cache").and_then(Json::as_object) else {
-        return Err(("an object under \"cache\"".to_owned(), "another value".to_owned()));
+        return Err(Misfit::new("an object under \"cache\"", "another value"));
     };
     let mut rows = Vec::with_capacity(cache.len());
     for (name, entry) in cache {
         let Some(entry) = entry.as_object() else {
-            return Err((format!("an object under {name:?}"), quoted(&entry.to_string())));
+            return Err(Misfit::new(format!("an object under {name:?}"), quoted(&entry.to_string())));
         };
         agree(name, &keys, entry)?;
         let mut row: Map<String, Json> = problem.iter().cloned().collect();
@@ -72,5 +72,6 @@ fn agree(name: &str, keys: &[String], entry: &Map<String, Json>) -> Result<(), M
     if agree {
         return Ok(());
     }
-    Err((format!("the values {name} of {} in the entry of this name", keys.join(", ")), values.join(",")))
+    let expected = format!("the values {name} of {} in the entry {name:?}", keys.join(", "));
+    Err(Misfit::new(expected, values.join(",")))
 }

@@ -33,16 +33,18 @@ const KNOWN: [Tool; 4] = [
 /// Reads the document of a known tool.
 ///
 /// # Errors
-/// (Expected, found) if no known tool wrote it, or it is malformed.
+/// [`Misfit`] if no known tool wrote it, or it is malformed.
 pub fn recognize(document: &Json) -> Result<Results, Misfit> {
     if let Some(tool) = KNOWN.iter().find(|tool| document.pointer(tool.mark).is_some()) {
-        return (tool.read)(document)
-            .map_err(|(expected, found)| (format!("{}: {expected}", tool.name), found));
+        return (tool.read)(document).map_err(|misfit| Misfit {
+            expected: format!("{} with {}", tool.name, misfit.expected),
+            ..misfit
+        });
     }
     let names: Vec<&str> = KNOWN.iter().map(|tool| tool.name).collect();
     let keys: Vec<&str> = document.as_object().into_iter().flat_map(Map::keys).map(String::as_str).collect();
-    Err((
-        format!("a list of objects, {}", names.join(", or ")),
+    Err(Misfit::new(
+        format!("a list of objects, or one of these: {}", names.join(", ")),
         format!("an object with the keys {}", keys.join(", ")),
     ))
 }

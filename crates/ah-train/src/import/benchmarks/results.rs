@@ -30,17 +30,29 @@ pub struct Results {
     pub defaults: Defaults,
 }
 
-/// (Expected, found).
-pub type Misfit = (String, String);
+/// A document is not as its tool writes it.
+#[derive(Debug)]
+pub struct Misfit {
+    pub expected: String,
+    pub found: String,
+}
+
+impl Misfit {
+    pub fn new(expected: impl Into<String>, found: impl Into<String>) -> Self {
+        Self { expected: expected.into(), found: found.into() }
+    }
+}
 
 /// Returns the object or list under this key.
 pub fn field<'a>(object: &'a Json, key: &str) -> Result<&'a Json, Misfit> {
-    object.get(key).ok_or_else(|| (format!("the key {key:?}"), "none".to_owned()))
+    object.get(key).ok_or_else(|| Misfit::new(format!("the key {key:?}"), "none"))
 }
 
 pub fn list<'a>(object: &'a Json, key: &str) -> Result<&'a Vec<Json>, Misfit> {
     let value = field(object, key)?;
-    value.as_array().ok_or_else(|| (format!("a list under {key:?}"), quoted(&value.to_string())))
+    value
+        .as_array()
+        .ok_or_else(|| Misfit::new(format!("a list under {key:?}"), quoted(&value.to_string())))
 }
 
 /// Returns a number if the text is one: some tools write all values as text.

@@ -12,7 +12,7 @@ pub fn read(document: &Json) -> Result<Results, Misfit> {
     let (mut rows, mut keys) = (Vec::new(), Vec::new());
     for result in list(document, "results")? {
         let Some(configuration) = result.get("configuration").and_then(Json::as_object) else {
-            return Err(("an object under \"configuration\"".to_owned(), "none".to_owned()));
+            return Err(Misfit::new("an object under \"configuration\"", "none"));
         };
         for key in configuration.keys().filter(|key| !keys.contains(*key)).cloned().collect::<Vec<_>>() {
             keys.push(key);

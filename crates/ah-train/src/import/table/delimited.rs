@@ -84,7 +84,9 @@ fn broken(path: &Path, error: csv::Error) -> ImportError {
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
             Fault::new("", format!("{expected_len} fields"), len.to_string())
         }
-        csv::ErrorKind::Utf8 { err, .. } => Fault::new("", "text in UTF-8", err.to_string()),
+        csv::ErrorKind::Utf8 { err, .. } => {
+            Fault::new("", "text in UTF-8", format!("another byte in field {}", err.field() + 1))
+        }
         _ => {
             let source = match error.into_kind() {
                 csv::ErrorKind::Io(source) => source,

@@ -98,7 +98,7 @@ impl JsonRows {
             Json::Array(rows) => listed(rows)
                 .map_err(|found| ImportError::unreadable(path, "a list of JSON objects", found))?,
             document => benchmarks::recognize(&document)
-                .map_err(|(expected, found)| ImportError::unreadable(path, &expected, found))?,
+                .map_err(|misfit| ImportError::unreadable(path, &misfit.expected, misfit.found))?,
         };
         let mut columns = Columns::default();
         for (_, row) in &rows {

@@ -16,7 +16,7 @@ SEED ?= 1
 MAX_RISK ?= 0.05
 BACKEND ?= auto
 
-.PHONY: help setup pipeline test lint bench check-generated docs
+.PHONY: help setup pipeline test lint bench check-generated examples docs
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -41,6 +41,9 @@ bench: ## Speed and memory, beside peers where they are installed
 
 check-generated: ## Prove that generated/ follows byte for byte from data/
 	scripts/generate.sh --check
+
+examples: ## Build and test examples/, which need other crates than the tools do
+	scripts/examples.sh
 
 docs: ## The API's documentation (the book is docs/)
 	cargo doc --workspace --no-deps

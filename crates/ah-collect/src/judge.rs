@@ -96,6 +96,12 @@ impl Judgement {
         geometric_mean(self.inputs.iter().map(|i| i.fallback_ms / i.winner_ms))
     }
 
+    /// Returns the number of inputs on which the heuristic is more than 5 % slower than the fallback.
+    #[must_use]
+    pub fn slower_inputs(&self) -> usize {
+        self.inputs.iter().filter(|i| i.ms > 1.05 * i.fallback_ms).count()
+    }
+
     /// Returns the share of inputs on which the heuristic decided.
     #[must_use]
     pub fn coverage(&self) -> f64 {

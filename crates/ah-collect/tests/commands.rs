@@ -183,7 +183,7 @@ fn mistakes_in_the_file_are_named() {
     std::fs::write(folder.path("inputs.csv"), "size\n8\n").unwrap();
     let unfilled = "choices = { a = \"true\", b = \"cat {file}\" }";
     let (_, message) = error(programs(&folder, unfilled).args(["--inputs", "inputs.csv"]));
-    assert!(message.contains("{file} has no value; add a column of this name"), "{message}");
+    assert!(message.contains("{file} has no value for the choice \"b\"; make it a parameter"), "{message}");
 }
 
 #[test]
@@ -198,4 +198,45 @@ fn a_failed_setup_skips_the_input_and_a_failed_cleanup_ends_the_run() {
     let (code, message) = error(programs(&folder, &cleanup).args(["--num-reps", "1", "-o", "other.txt"]));
     assert_eq!(code, 5);
     assert!(message.contains("cleanup: `false` ended with exit status: 1"), "{message}");
+}
+
+#[test]
+fn a_check_can_use_the_parameters_of_the_choice() {
+    let folder = Folder::new();
+    let table = r#"
+        inputs = { size = [1] }
+        parameters = { limit = [0, 2] }
+        check = ["test", "{size}", "-lt", "{limit}"]
+        choices = { "limit={limit}" = "true" }
+    "#;
+    succeed(programs(&folder, table).args(["--num-reps", "1"]));
+    let log = log::read(&[folder.log()]).unwrap();
+    assert_eq!(feedback(&log, "limit=0"), [f64::INFINITY]);
+    assert!(feedback(&log, "limit=2")[0].is_finite());
+}
+
+#[test]
+fn the_example_of_the_book_measures() {
+    let repository = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let file = repository.join("examples/zstd/send.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let page = std::fs::read_to_string(repository.join("docs/commands.md")).unwrap();
+    assert!(page.contains(&format!("```toml\n{text}```")), "docs/commands.md shows examples/zstd/send.toml");
+    if std::process::Command::new("zstd").arg("--version").output().is_err() {
+        eprintln!("skipped: zstd is not installed, so the example of docs/commands.md is not run");
+        return;
+    }
+    let folder = Folder::new();
+    std::fs::write(folder.path("inputs.csv"), "size,link,content\n20000,100,log\n20000,100,base64\n")
+        .unwrap();
+    let mut command = Command::cargo_bin("ah-collect").unwrap();
+    command.current_dir(folder.path("")).arg("--optimization").arg(file);
+    let stderr = succeed(command.args(["--inputs", "inputs.csv", "--num-reps", "1"]));
+    let log = log::read(&[folder.log()]).unwrap();
+    for level in [0, 1, 3, 9, 19] {
+        let times = feedback(&log, &format!("level={level}"));
+        // 20000 bytes, of which at least a fifth is sent, take 0.32 ms over 100 megabits per second.
+        let plausible = times.len() == 2 && times.iter().all(|ms| ms.is_finite() && *ms > 0.32);
+        assert!(plausible, "{level}: {times:?} {stderr}");
+    }
 }

@@ -70,3 +70,8 @@ pub use environment::Environment;
 pub use find::{register, registered, reload_models};
 pub use heuristics::{DeviceGuard, Heuristic, LoadedModel};
 pub use multi_kernel::{MultiKernel, source_hash};
+
+/// Compiles and runs the program on the book's page.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/own-function.md")]
+struct OwnFunctionPage;

@@ -77,10 +77,13 @@ pub fn judgement_table(judgement: &Judgement) -> String {
     }
     let _ = write!(
         text,
-        "slowdown: against the oracle (always {0} {1:.3}); speedup: over {0}; decided on {2:.0} % of the inputs",
+        "slowdown: against the oracle (always {0} {1:.3}); speedup: over {0}; decided on {2:.0} % of the inputs\n\
+         more than 5 % slower than {0}: {3} of {4} inputs",
         fallback,
         judgement.fallback_slowdown(),
-        judgement.coverage() * 100.0
+        judgement.coverage() * 100.0,
+        judgement.slower_inputs(),
+        judgement.inputs.len()
     );
     if with_baseline {
         let _ = write!(text, "\na library: the fastest of {} on each input", baseline.join(", "));

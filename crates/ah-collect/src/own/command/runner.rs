@@ -120,15 +120,22 @@ impl CommandRunner {
 
     /// Returns a name in a command that has no value in this context.
     fn missing_value(&self, context: &Context) -> Option<String> {
-        let commands = &self.commands;
-        let shared = [&commands.setup, &commands.prepare, &commands.check, &commands.cleanup];
-        let of_choices = commands
-            .choices
-            .iter()
-            .flat_map(|c| c.command.names().filter(|name| !c.parameters.contains_key(*name)));
-        let mut names = shared.into_iter().flatten().flat_map(CommandTemplate::names).chain(of_choices);
-        let missing = names.find(|name| *name != "folder" && context.get(name).is_none())?;
-        Some(format!("{{{missing}}} has no value; add a column of this name to --inputs"))
+        let Commands { setup, prepare, check, cleanup, choices, .. } = &self.commands;
+        let unknown = |name: &&str| *name != "folder" && context.get(name).is_none();
+        let mut of_input = [setup, cleanup].into_iter().flatten().flat_map(CommandTemplate::names);
+        if let Some(name) = of_input.find(unknown) {
+            return Some(format!("{{{name}}} has no value; add a column of this name to --inputs"));
+        }
+        choices.iter().find_map(|choice| {
+            let templates = [prepare, check].into_iter().flatten().chain([&choice.command]);
+            let mut names = templates.flat_map(CommandTemplate::names).filter(unknown);
+            let name = names.find(|name| !choice.parameters.contains_key(*name))?;
+            Some(format!(
+                "{{{name}}} has no value for the choice {:?}; make it a parameter of the choice, or add a column of \
+                 this name to --inputs",
+                choice.name
+            ))
+        })
     }
 }
 

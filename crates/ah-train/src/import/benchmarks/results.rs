@@ -50,9 +50,7 @@ pub fn field<'a>(object: &'a Json, key: &str) -> Result<&'a Json, Misfit> {
 
 pub fn list<'a>(object: &'a Json, key: &str) -> Result<&'a Vec<Json>, Misfit> {
     let value = field(object, key)?;
-    value
-        .as_array()
-        .ok_or_else(|| Misfit::new(format!("a list under {key:?}"), quoted(&value.to_string())))
+    value.as_array().ok_or_else(|| Misfit::new(format!("a list under {key:?}"), quoted(&value.to_string())))
 }
 
 /// Returns a number if the text is one: some tools write all values as text.

@@ -16,9 +16,6 @@ pub enum Cell<'a> {
     Untyped(&'a str),
     /// A name, even if it reads as a number.
     Name(Cow<'a, str>),
-    /// A whole number.
-    Integer(i128),
-    /// Any other number.
     Number(f64),
     /// A truth value.
     Truth(bool),
@@ -38,16 +35,14 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Returns a number; NaN is missing, as pandas has it.
+    /// Returns a number; NaN is missing, as in pandas.
     pub fn number(x: f64) -> Self {
         if x.is_nan() { Self::Missing } else { Self::Number(x) }
     }
 
     /// Returns the number that the cell holds, or reads as.
     pub fn as_number(&self) -> Option<f64> {
-        #[allow(clippy::cast_precision_loss)] // A log holds f64.
         match self {
-            Self::Integer(i) => Some(*i as f64),
             Self::Number(x) => Some(*x),
             Self::Untyped(text) => text.parse().ok(),
             Self::Name(text) => text.trim().parse().ok(),
@@ -69,10 +64,6 @@ impl<'a> Cell<'a> {
         };
         Some(match self {
             Self::Missing | Self::List(_) | Self::Other(_) => return None,
-            Self::Integer(i) => {
-                let _ = write!(text, "{i}");
-                FeatureKind::Numerical
-            }
             Self::Number(x) => number(text, *x),
             Self::Truth(b) => name(text, Scalar::Bool(*b).category().unwrap_or_default()),
             Self::Name(n) => name(text, n),

@@ -168,11 +168,7 @@ fn cell(value: Option<&Json>) -> Cell<'_> {
             Cell::Untyped(_) => Cell::Name(Cow::Borrowed(text)),
             missing => missing,
         },
-        Some(Json::Number(n)) => match (n.as_i64(), n.as_u64()) {
-            (Some(i), _) => Cell::Integer(i.into()),
-            (None, Some(u)) => Cell::Integer(u.into()),
-            (None, None) => n.as_f64().map_or(Cell::Missing, Cell::number),
-        },
+        Some(Json::Number(n)) => n.as_f64().map_or(Cell::Missing, Cell::number),
         Some(Json::Array(list)) => Cell::List(list.iter().map(|v| cell(Some(v))).collect()),
         Some(object) => Cell::Other(quoted(&object.to_string())),
     }

@@ -1,4 +1,4 @@
-//! Parquet, read row by row with the crate parquet's record API: it holds one page of each column.
+//! Parquet, read row by row through the record API of the crate parquet. It holds one page of each column.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -57,22 +57,23 @@ impl Table for Parquet {
     }
 }
 
+#[allow(clippy::cast_precision_loss)] // A log holds f64.
 fn cell(field: &Field) -> Cell<'_> {
     match field {
         Field::Null => Cell::Missing,
         Field::Bool(b) => Cell::Truth(*b),
-        Field::Byte(i) => Cell::Integer((*i).into()),
-        Field::Short(i) => Cell::Integer((*i).into()),
-        Field::Int(i) => Cell::Integer((*i).into()),
-        Field::Long(i) => Cell::Integer((*i).into()),
-        Field::UByte(i) => Cell::Integer((*i).into()),
-        Field::UShort(i) => Cell::Integer((*i).into()),
-        Field::UInt(i) => Cell::Integer((*i).into()),
-        Field::ULong(i) => Cell::Integer((*i).into()),
+        Field::Byte(i) => Cell::Number((*i).into()),
+        Field::Short(i) => Cell::Number((*i).into()),
+        Field::Int(i) => Cell::Number((*i).into()),
+        Field::Long(i) => Cell::Number(*i as f64),
+        Field::UByte(i) => Cell::Number((*i).into()),
+        Field::UShort(i) => Cell::Number((*i).into()),
+        Field::UInt(i) => Cell::Number((*i).into()),
+        Field::ULong(i) => Cell::Number(*i as f64),
         Field::Float16(x) => Cell::number(x.to_f64()),
         Field::Float(x) => Cell::number((*x).into()),
         Field::Double(x) => Cell::number(*x),
-        // Exact, but of another type; its text is a number.
+        // A decimal number of any length; its text is a number.
         Field::Decimal(_) => field.to_string().parse().map_or(Cell::Other(field.to_string()), Cell::number),
         Field::Str(text) => match Cell::untyped(text) {
             Cell::Untyped(_) => Cell::Name(Cow::Borrowed(text)),

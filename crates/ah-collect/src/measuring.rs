@@ -34,7 +34,7 @@ impl LimitedQueue {
         Ok(planned)
     }
 
-    /// Notes the result of an input. An input that was skipped does not count. Where a choice was skipped, other inputs
+    /// Notes the result of an input. An input that was skipped does not count. If a choice was skipped, other inputs
     /// may lack its rows for the same reason.
     fn note(&mut self, result: &Result<Measurement, Failure>) {
         let Ok(measurement) = result else {

@@ -130,7 +130,7 @@ fn an_input_that_lacks_choices_is_completed() {
     };
     assert_eq!(sorted(&folder.read("train.txt")), sorted(&whole), "the missing rows and no others");
 
-    // Without the file of outcomes nobody knows which choices are skipped; the first inputs tell.
+    // Without the file of outcomes, only the first inputs show which choices are skipped.
     std::fs::remove_file(folder.path("train.txt.outcomes.jsonl")).unwrap();
     let completed = folder.read("train.txt");
     let stderr = succeed(fake(&folder).args(["--num-samples", "6"]));

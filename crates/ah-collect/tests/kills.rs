@@ -15,7 +15,7 @@ use rand::Rng as _;
 
 /// The kills of one run of the test.
 const KILLS: u32 = 1000;
-/// The inputs of one log. When it is whole, the next log begins.
+/// The inputs of one log. When it is complete, the next log begins.
 const INPUTS: &str = "60";
 /// The longest life of a collector that is killed: its start, reading the log, and some inputs.
 const LONGEST: Duration = Duration::from_millis(60);
@@ -29,14 +29,14 @@ fn fake(folder: &Folder, seed: u64) -> Command {
     command
 }
 
-/// The log that nobody disturbs.
+/// Returns the log of an undisturbed run.
 fn undisturbed(seed: u64) -> String {
     let folder = Folder::new();
     succeed(&mut assert_cmd::Command::from_std(fake(&folder, seed)));
     folder.read("train.txt")
 }
 
-/// The choices of each input, in the order of the log.
+/// Returns the choices of each input, in the order of the log.
 fn choices(text: &str) -> (Vec<String>, HashMap<String, BTreeSet<String>>) {
     let (mut order, mut choices): (Vec<String>, HashMap<_, BTreeSet<_>>) = Default::default();
     for line in text.lines().skip(2) {

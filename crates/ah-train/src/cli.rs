@@ -83,7 +83,7 @@ pub struct ReportArgs {
     /// The logs, plain or gzip, judged together.
     #[arg(required = true)]
     pub logs: Vec<PathBuf>,
-    /// Where to write the page; Markdown where the name ends in .md.
+    /// Where to write the page; Markdown if the name ends in .md.
     #[arg(long, short, default_value = "report.html", value_name = "FILE")]
     pub output: PathBuf,
     /// Skip malformed rows and count them.
@@ -135,7 +135,7 @@ pub struct TrainArgs {
     /// The number of threads, at most 1024 [default: all cores]; the result does not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Write a page about the model on its logs; Markdown where the name ends in .md.
+    /// Write a page about the model on its logs; Markdown if the name ends in .md.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "report.html")]
     pub report: Option<PathBuf>,
     /// Write the tree as a Graphviz graph.

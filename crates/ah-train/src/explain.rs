@@ -7,7 +7,7 @@ use ah_types::{ChoiceId, Explanation, Feature, FeatureKind, Model, Value};
 use crate::error::{TrainError, did_you_mean};
 
 /// Explains the decision of `model` for an input of `feature=value` pairs. A feature that is not given is
-/// undefined. `offered` are the choices that the program offers; empty where it does not say.
+/// undefined. `offered` are the choices that the program offers; empty if it does not list them.
 ///
 /// # Errors
 /// [`TrainError::Parameter`] or [`TrainError::UnknownChoice`] names the pair or the choice that does not fit
@@ -26,7 +26,7 @@ pub fn explain(model: &Model, input: &[String], offered: &[String]) -> Result<Ex
     Ok(model.explain(&values, if ids.is_empty() { None } else { Some(&is_offered) }))
 }
 
-/// The values by slot.
+/// Returns the values by slot.
 fn values(model: &Model, input: &[String]) -> Result<Vec<Value>, TrainError> {
     let features = model.features.base().features();
     let undefined = |feature: &Feature| match feature.kind {

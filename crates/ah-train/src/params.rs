@@ -198,7 +198,7 @@ impl Default for Params {
 pub struct ValidParams(Params);
 
 impl ValidParams {
-    /// The same parameters, for a heuristic that always decides.
+    /// Returns the same parameters, for a heuristic that always decides.
     #[must_use]
     pub fn always_deciding(&self) -> Self {
         Self(Params { max_risk: None, ..self.0.clone() })

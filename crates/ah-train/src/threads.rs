@@ -1,8 +1,8 @@
-//! The threads that the work is spread over.
+//! Runs work on a number of threads.
 
 use ah_cli::stderr;
 
-/// Does `work` on this many threads (`None`: one for each core), or on this thread alone if they cannot be started.
+/// Runs `work` on this many threads (`None`: one for each core), or on this thread alone if they cannot be started.
 /// The result does not depend on their number.
 pub fn on_threads<T: Send>(threads: Option<u16>, work: impl FnOnce() -> T + Send) -> T {
     let count = threads.unwrap_or(0).into();

@@ -43,13 +43,13 @@ impl Folder {
         }
     }
 
-    /// The text of the log that an import writes, without the folder's name.
+    /// Returns the text of the log that an import writes, without the folder's name.
     fn log(&self, params: &ImportParams) -> String {
         import(params).unwrap_or_else(|e| panic!("{e}"));
         std::fs::read_to_string(&params.output).unwrap()
     }
 
-    /// The sentence of the error, without the folder's name. The import leaves nothing behind.
+    /// Returns the sentence of the error, without the folder's name. The import leaves nothing behind.
     fn error(&self, params: &ImportParams) -> String {
         let before = self.files();
         let error = import(params).expect_err("an error");
@@ -210,7 +210,7 @@ fn one_column_of_names_is_the_choice_as_it_is() {
     folder.log(&params);
     let log: Log = log::read(&[&params.output]).unwrap();
     assert_eq!(log.choices, ["a, \"b\"", "row_major"]);
-    // Numbers alone are no names.
+    // Numbers alone are not names.
     let mut params = folder.table("u.csv", "n,block,ms\n1,64,2\n2,32.0,3\n");
     (params.features, params.choice, params.output) = (names("n"), names("block"), folder.path("u.txt"));
     assert!(folder.log(&params).ends_with("1,block=64,2\n2,block=32,3\n"));
@@ -514,7 +514,7 @@ fn flags_that_do_not_fit_together() {
 }
 
 proptest! {
-    /// What is written as CSV by a CSV library is read back from the log, value for value.
+    /// Values written by a CSV library are read back from the log unchanged.
     #[test]
     fn values_survive(rows in prop::collection::vec((any::<i32>(), -1e300..1e300_f64, "[a-z ,\"_=']{0,8}z", 1e-9..1e9_f64), 1..20)) {
         let folder = Folder::new();

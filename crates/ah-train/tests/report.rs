@@ -1,4 +1,4 @@
-//! The page about a model: it is whole, harmless, and works in a browser.
+//! The page about a model: it is complete, harmless, and works in a browser.
 
 mod common;
 
@@ -42,7 +42,7 @@ fn the_page_works_in_a_browser() {
     assert!(dom.contains("as fast as orig") && dom.contains("training inputs"), "{dom}");
 }
 
-/// The page after its script ran, in headless Chromium; `None` where that is not installed.
+/// Returns the page after its script ran, in headless Chromium; `None` if that is not installed.
 fn dom(page: &Path) -> Option<String> {
     let profile = tempfile::tempdir().unwrap();
     let run = Command::new("chromium")

@@ -1,4 +1,4 @@
-//! Logs of optimizations that nothing but the log declares.
+//! Logs of optimizations that only the log declares.
 
 mod common;
 
@@ -12,7 +12,7 @@ fn size(seed: u64, limit: u64) -> u64 {
     1 + (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) % limit
 }
 
-/// A log where the small kernel is faster up to 40,000 elements, whatever the shape.
+/// Returns a log where the small kernel is faster up to 40,000 elements, whatever the shape.
 fn shapes(inputs: u64) -> String {
     let head = r#"{"name": "blur", "shared_memory": 0, "device_capa": [0, 0], "numerical_features": ["rows", "row length"], "categorical_features": ["layout"]}"#;
     let mut text = format!("{head}\nrows,row length,layout,choice,feedback\n");
@@ -51,7 +51,7 @@ fn the_product_that_decides_is_found_and_the_rest_left_out() {
     assert_eq!(trained.model.trees[0].leaves().count(), 2);
     assert_eq!(decide(&trained.model, 1000.0, 30.0), "small");
     assert_eq!(decide(&trained.model, 30.0, 2000.0), "large");
-    // What is written can be read: slots and categories fit the features that remain.
+    // The written model can be read: slots and categories fit the remaining features.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.json");
     trained.model.write(&path).unwrap();
@@ -106,8 +106,8 @@ fn an_unknown_excluded_feature_is_an_error_that_proposes_another() {
     assert!(text.contains("--exclude") && text.contains("did you mean \"rows\"?"), "{text}");
 }
 
-/// A log with these features and, on each of 120 inputs, these values; b is faster than a if the first
-/// is above 60.
+/// Returns a log with these features and, on each of 120 inputs, these values; b is faster than a if the
+/// first is above 60.
 fn numbers(features: &[String], value: impl Fn(u64, u64) -> u64) -> String {
     let names = |joined: &str| features.join(joined);
     let quoted = if features.is_empty() { String::new() } else { format!("\"{}\"", names("\", \"")) };

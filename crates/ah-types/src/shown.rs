@@ -15,7 +15,7 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("{:?}", cut(text, MOST))
 }
 
-/// Returns a name as it is, or in quotes where it holds more than visible ASCII characters.
+/// Returns a name as it is, or in quotes if it has other than visible ASCII characters.
 pub(crate) fn whole(name: &str) -> String {
     if name.bytes().all(|b| b.is_ascii_graphic()) { name.to_owned() } else { format!("{name:?}") }
 }

@@ -21,7 +21,7 @@ pub(crate) struct Appender {
     choices: Vec<String>,
     policy: TimingPolicy,
     _lock: RunLock,
-    /// What earlier runs left.
+    /// The inputs of earlier runs.
     pub earlier: EarlierInputs,
     /// The torn last line, which was cut off the log.
     pub torn_line: Option<String>,
@@ -60,7 +60,7 @@ impl Appender {
     ) -> Result<String, LogError> {
         let outcomes = || self.choices.iter().zip(&measurement.outcomes);
         let (text, mut rows) = (&input.planned.text, Vec::new());
-        // Of an input that an earlier run left short, only the missing rows are appended.
+        // If an earlier run left an input incomplete, only its missing rows are appended.
         let missing = outcomes().enumerate().filter(|(choice, _)| !self.earlier.has_row(text, *choice));
         for (choice, outcome) in missing.map(|(_, outcome)| outcome) {
             match outcome {

@@ -79,7 +79,7 @@ impl OutcomesFile {
         Ok(inputs)
     }
 
-    /// The choices that were skipped on some input.
+    /// Returns the choices that were skipped on some input.
     pub(super) fn skipped_choices(&self) -> HashSet<String> {
         self.skips.iter().filter_map(|(choice, _)| choice.clone()).collect()
     }

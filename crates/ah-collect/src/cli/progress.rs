@@ -86,7 +86,7 @@ fn bar(done: u64, goal: Option<u64>, max_time: Option<Duration>) -> ProgressBar 
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
-    // The bar panics where it can start no thread.
+    // The bar panics if it cannot start a thread.
     if std::thread::Builder::new().spawn(|| ()).is_ok() {
         bar.enable_steady_tick(Duration::from_millis(200));
     }

@@ -1,4 +1,4 @@
-//! What earlier runs left, so that a resumed run measures what is missing and nothing twice.
+//! The inputs of earlier runs: a resumed run measures the missing ones, and nothing twice.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,7 +6,7 @@ use ah_types::log::Log;
 
 /// The inputs of earlier runs.
 ///
-/// An input is done if each choice has a row in the log, or is skipped now and then: a skip leaves no row. A write
+/// An input is done if each choice has a row in the log, or is skipped on some inputs: a skip leaves no row. A write
 /// that was cut short, and a program that logs some of the choices, leave inputs that are not done.
 #[derive(Clone, Debug, Default)]
 pub struct EarlierInputs {
@@ -19,7 +19,8 @@ pub struct EarlierInputs {
 }
 
 impl EarlierInputs {
-    /// The inputs of `log` (`None`: no row yet), with the whole inputs and the choices that were skipped.
+    /// Returns the inputs of `log` (`None`: no row yet), with the whole inputs and the choices that were
+    /// skipped.
     pub(crate) fn new(
         log: Option<&Log>,
         choices: &[String],
@@ -41,27 +42,27 @@ impl EarlierInputs {
         earlier
     }
 
-    /// The number of inputs in the log that are done.
+    /// Returns the number of inputs in the log that are done.
     pub(crate) fn done(&self) -> u64 {
         self.logged.values().filter(|rows| self.is_whole(rows)).count() as u64
     }
 
-    /// The number of inputs in the log that are not done.
+    /// Returns the number of inputs in the log that are not done.
     pub(crate) fn short(&self) -> u64 {
         self.logged.len() as u64 - self.done()
     }
 
-    /// Whether the log holds this input.
+    /// Returns whether the log holds this input.
     pub(crate) fn is_logged(&self, input: &str) -> bool {
         self.logged.contains_key(input)
     }
 
-    /// Whether the log holds a row of this choice for this input.
+    /// Returns whether the log holds a row of this choice for this input.
     pub(crate) fn has_row(&self, input: &str, choice: usize) -> bool {
         self.logged.get(input).is_some_and(|rows| rows[choice])
     }
 
-    /// Whether nothing of this input is left to measure.
+    /// Returns whether nothing of this input is left to measure.
     pub(super) fn is_done(&self, input: &str) -> bool {
         self.skipped_inputs.contains(input) || self.logged.get(input).is_some_and(|rows| self.is_whole(rows))
     }

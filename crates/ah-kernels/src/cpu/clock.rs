@@ -52,7 +52,7 @@ pub(super) fn start_threads() -> Result<(), String> {
     POOL.get_or_init(start).clone()
 }
 
-/// Pins the measuring thread to the last core. It stays free where the system does not allow it.
+/// Pins the measuring thread to the last core. It stays free if the system does not allow it.
 fn pin() {
     thread_local!(static PINNED: Cell<bool> = const { Cell::new(false) });
     if !PINNED.replace(true)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ah_types::Derived;
 
-/// More trailing zero bits than these tell nothing: on PyTorch's logs a cap changes no figure.
+/// More trailing zero bits add no information: on PyTorch's logs a cap changes no figure.
 const MAX_ZERO_BITS: u32 = 16;
 
 /// A formula. Features are named by their slots; lists of slots are sorted.
@@ -36,8 +36,8 @@ pub enum WholeNumber {
 }
 
 impl Formula {
-    /// Returns the quotient of two products, with common factors cancelled. Of a quotient and its
-    /// inverse, which split alike, it returns one.
+    /// Returns the quotient of two products, with common factors cancelled. A quotient and its
+    /// inverse split alike, so only one of them is returned.
     #[must_use]
     pub fn ratio(over: &[u16], under: &[u16]) -> Self {
         let (mut over, mut under) = (sorted(over), sorted(under));
@@ -99,7 +99,7 @@ impl Formula {
     }
 }
 
-/// What formulas are made of.
+/// The parts of formulas.
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
     /// Slots of features whose values are whole numbers from 0 on.
@@ -110,11 +110,11 @@ pub struct Vocabulary {
     pub multiprocessors: Option<u32>,
 }
 
-/// Factors of a ratio, at most.
+/// Most factors of a ratio.
 const MAX_FACTORS: usize = 8;
-/// Factors of a product that is cut into tiles, at most.
+/// Most factors of a product that is cut into tiles.
 const MAX_TILED: usize = 3;
-/// Numbers whose zero bits are compared, at most.
+/// Most numbers whose zero bits are compared.
 const MAX_NUMBERS: usize = 3;
 
 impl Vocabulary {

@@ -1,5 +1,5 @@
-//! Random numbers without a state: each is a function of a seed and an index, so that neither the
-//! order nor the threads in which they are drawn can matter.
+//! Random numbers without a state: each is a function of a seed and an index, so that the order and the
+//! threads in which they are drawn do not matter.
 
 /// Mixes two numbers into one (SplitMix64; Steele, Lea and Flood, OOPSLA 2014).
 #[must_use]

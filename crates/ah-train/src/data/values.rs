@@ -81,7 +81,7 @@ impl Values {
         }
     }
 
-    /// Whether it is defined on all of these inputs.
+    /// Returns whether it is defined on all of these inputs.
     #[must_use]
     pub fn is_defined(&self, inputs: &[u32]) -> bool {
         !inputs.iter().any(|&input| self.is_undefined(input as usize))

@@ -12,13 +12,13 @@ pub struct JudgedInput {
     /// The offered and allowed choices of the ranking, best first, as ids of the table; empty where
     /// the model declines.
     pub ranking: Vec<ChoiceId>,
-    /// What the model takes where it is not told what is offered.
+    /// The model's choice for a program that does not list its choices.
     pub plain: PlainPick,
     /// True if a feature is outside the range of its leaf's training inputs.
     pub outside: bool,
 }
 
-/// The choice of a program that does not say what it offers.
+/// The choice for a program that does not list its choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlainPick {
     /// The model declines.
@@ -53,7 +53,7 @@ pub fn decide(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usiz
     inputs.iter().map(judge).collect()
 }
 
-/// The values of an input by the slots of the model; those that the table lacks are undefined.
+/// Returns the values of an input by the slots of the model; those that the table lacks are undefined.
 #[must_use]
 pub fn values(model: &Model, table: &Table, input: u32, slots: &[Option<usize>]) -> Vec<Value> {
     let values = &table.inputs[input as usize].values;

@@ -94,7 +94,7 @@ fn slots(model: &Model, log: &Log, warnings: &mut Vec<String>) -> Vec<Option<usi
 }
 
 impl Evaluation {
-    /// The values of an input, by the slots of the model that was judged.
+    /// Returns the values of an input, by the slots of the model that was judged.
     #[must_use]
     pub fn values(&self, model: &Model, input: u32) -> Vec<Value> {
         decisions::values(model, &self.table, input, &self.slots)

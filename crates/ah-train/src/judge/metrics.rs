@@ -1,5 +1,5 @@
-//! The price of decisions. Where the model declines, or its choice failed, an input costs what the
-//! fallback costs.
+//! The price of decisions. If the model declines, or its choice failed, the input costs the fallback's
+//! time.
 
 use ah_types::ChoiceId;
 use serde::Serialize;
@@ -28,7 +28,7 @@ pub struct Metrics {
     pub top3: f64,
     /// Geometric-mean slowdown where the best of the first 10 offered choices is taken.
     pub top10: f64,
-    /// Geometric mean of time ÷ winner's time where the model is not told what is offered.
+    /// Geometric mean of time ÷ winner's time for a program that does not list its choices.
     pub plain_slowdown: f64,
     /// The number of inputs where its choice then has no time. They are priced as the fallback.
     pub plain_untimed: usize,

@@ -1,4 +1,4 @@
-//! Judging: what it costs to follow a model, against taking each input's winner.
+//! Judges a model: the cost of following it, against taking each input's winner.
 //!
 //! [`decisions`] are what a model decides on a table; [`metrics`] prices them. A [`Comparison`] sets a
 //! model beside always taking one choice. [`held_out`] judges a training on its test part,

@@ -1,11 +1,11 @@
-//! What people read: the last lines of a run, the table behind them, and the tree as a graph.
+//! Reports for people: the last lines of a run, the table behind them, and the tree as a graph.
 
 pub mod dot;
 pub mod page;
 pub mod summary;
 pub mod table;
 
-/// A share in percent, with at most two digits behind the point.
+/// Returns a share in percent, with at most two digits behind the point.
 fn percent(share: f64) -> f64 {
     (share * 1e4).round() / 1e2
 }

@@ -11,7 +11,7 @@ use crate::train::TrainedModel;
 /// The most characters of a choice's name.
 const NAME: usize = 32;
 
-/// The summary of a training: gain, loss, risk, promise and size, a line each.
+/// Returns the summary of a training: gain, loss, risk, promise and size, one line each.
 #[must_use]
 pub fn trained(trained: &TrainedModel) -> String {
     let (model, comparison) = (&trained.model, &trained.held_out.comparison);
@@ -25,13 +25,13 @@ pub fn trained(trained: &TrainedModel) -> String {
     text
 }
 
-/// The summary of an evaluation.
+/// Returns the summary of an evaluation.
 #[must_use]
 pub fn evaluated(name: &str, comparison: &Comparison) -> String {
     compared(name, "the log's", comparison)
 }
 
-/// Advice and exceptions: sentences that are needed only where a figure is out of the ordinary.
+/// Advice and exceptions: sentences that appear only if a figure is unusual.
 #[must_use]
 pub fn notes(comparison: &Comparison, always: Option<&Metrics>) -> Vec<String> {
     let model = &comparison.model;
@@ -90,12 +90,12 @@ fn promised(promise: &Promise, comparison: &Comparison) -> String {
     )
 }
 
-/// A slowdown as the time lost.
+/// Returns a slowdown as the time lost.
 fn loss(slowdown: f64) -> String {
     format!("{:.2} %", (slowdown - 1.0) * 100.0)
 }
 
-/// A choice's name, cut where it is long.
+/// Returns a choice's name, cut if it is long.
 fn name(choice: &str) -> String {
     match choice.char_indices().nth(NAME) {
         Some((end, _)) => format!("{}…", &choice[..end]),

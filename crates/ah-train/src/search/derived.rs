@@ -1,10 +1,10 @@
-//! Derived features of a log whose optimization declares none, found on the training part alone.
+//! Finds derived features for a log whose optimization declares none, on the training part alone.
 //!
 //! [`Formula`]s are tried in stages: simple ones first, then combinations of those that help. Each
 //! stage is a tournament. Trees grow from some of the candidates and 70 % of the inputs. A formula's
-//! gain is how much its splits lower the cost on the other 30 %, which it cannot have learned by
-//! heart. The worst two thirds leave, and the rest go on with more trees and a larger share of the
-//! candidates in each tree, so that of several formulas that say the same, one remains.
+//! gain is how much its splits lower the cost on the other 30 %, which its tree did not learn from.
+//! The worst two thirds drop out. The rest continue with more trees and a larger share of the
+//! candidates in each tree, so that only one of several equivalent formulas remains.
 
 use std::collections::BTreeSet;
 
@@ -19,11 +19,11 @@ use crate::data::{COST_ONE, Column, Columns, RankedFeatures, Rows, Table, Target
 use crate::learners::{Learner, Preset, Soft};
 use crate::tree::Scores;
 
-/// Inputs to judge formulas by, at most: 6,000 find none that are better on the convolutions.
+/// Most inputs to judge formulas by: 6,000 find no better ones on the convolutions.
 const MAX_INPUTS: usize = 3000;
 /// Bins of a column: formulas are compared, not fitted.
 const MAX_BINS: usize = 256;
-/// Features that formulas are made of, at most.
+/// Most features that formulas are made of.
 const MAX_WHOLE: usize = 16;
 /// Sizes of tiles, if no choice is named `KEY=VALUE` with such a value.
 const TILE_SIZES: [u32; 4] = [16, 32, 64, 128];
@@ -66,7 +66,7 @@ struct Tournament<'a> {
     logged: Features,
     /// The features' names, as the expression language writes them.
     names: Vec<String>,
-    /// Formulas that remain of a stage, at most.
+    /// Most formulas that remain of a stage.
     places: usize,
     seed: u64,
 }
@@ -86,7 +86,7 @@ impl<'a> Tournament<'a> {
         }
     }
 
-    /// Returns what formulas are made of: the whole features that help most, and the sizes that the
+    /// Returns the parts of formulas: the whole features that help most, and the sizes that the
     /// choices' names hold.
     fn vocabulary(&self, task: &Task) -> Vocabulary {
         let (columns, values) = self.columns(&[]);
@@ -123,7 +123,7 @@ impl<'a> Tournament<'a> {
         formula.derived(&self.names)
     }
 
-    /// Whether a logged feature has this formula's name: the log computes it already.
+    /// Returns whether a logged feature has this formula's name: the log computes it already.
     fn is_logged(&self, formula: &Formula) -> bool {
         self.logged.all().slot(&self.derived(formula).name).is_some()
     }

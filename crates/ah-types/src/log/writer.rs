@@ -74,7 +74,7 @@ impl LogWriter {
         Ok((writer, cut))
     }
 
-    /// Reads the log; `None` where it has no row yet.
+    /// Reads the log; `None` if it has no row yet.
     ///
     /// # Errors
     /// A row that cannot be read.

@@ -1,4 +1,4 @@
-//! Why a model decides as it does on one input, in words.
+//! Explains a model's decision on one input, in words.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use crate::shown::{quoted, whole};
 use crate::tree::{Leaf, Node, Test, Tree};
 use crate::unsure::Unsure;
 
-/// The decision for one input with the reasons for it; `Display` prints it for people.
+/// The decision for one input, with its reasons; `Display` prints it for people.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
     /// The heuristic's name.
     pub heuristic: String,
-    /// The choice, or `None` where the heuristic declines.
+    /// The choice, or `None` if the heuristic declines.
     pub choice: Option<String>,
-    /// Why the heuristic declines.
+    /// The reason for declining.
     pub declines: Option<String>,
-    /// What the program does where the heuristic declines.
+    /// The choice that runs if the heuristic declines.
     pub fallback: Option<String>,
     /// The path through each tree that reaches a leaf.
     pub paths: Vec<Path>,
@@ -30,7 +30,7 @@ pub struct Explanation {
     pub changes: Vec<Change>,
 }
 
-/// The way of one input through one tree.
+/// The path of one input through one tree.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Path {
     /// The tests, from the root, with the input's values.
@@ -39,24 +39,24 @@ pub struct Path {
     pub samples: u64,
     /// The choices that training measured in the leaf, best first.
     pub evidence: Vec<Evidence>,
-    /// The features outside of the leaf's training range; empty where all are inside.
+    /// The features outside of the leaf's training range; empty if all are inside.
     pub outside: Vec<String>,
 }
 
-/// What training saw of one choice in a leaf. Slowdowns are over the fastest choice of each input.
+/// The evidence for one choice in a leaf. Slowdowns are relative to the fastest choice of each input.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evidence {
     /// The choice.
     pub choice: String,
     /// Geometric mean of its slowdown.
     pub slowdown: f64,
-    /// Its worst slowdown; infinite where it failed.
+    /// Its worst slowdown; infinite if it failed.
     pub worst: f64,
     /// The share of inputs that it wins.
     pub probability: f64,
     /// The inputs on which it was measured.
     pub measured: u64,
-    /// False where the promise passes it over.
+    /// False if the promise does not allow it.
     pub allowed: bool,
 }
 
@@ -67,7 +67,7 @@ pub struct Change {
     pub feature: String,
     /// The other value.
     pub value: String,
-    /// The choice there, or `None` where the heuristic declines.
+    /// The choice there, or `None` if the heuristic declines.
     pub choice: Option<String>,
 }
 
@@ -78,7 +78,7 @@ const STEP: f64 = 0.05;
 
 impl Model {
     /// Explains the decision for these values of the logged features. `offered` are the choices that the
-    /// program offers; `None` where it does not say.
+    /// program offers; `None` if it does not list them.
     #[must_use]
     pub fn explain(&self, values: &[Value], offered: Option<&dyn Fn(ChoiceId) -> bool>) -> Explanation {
         let decide = |values: &[Value]| match offered {
@@ -163,7 +163,7 @@ impl Model {
     }
 }
 
-/// The tests from the root to the node at `end`, each with true where the way goes left.
+/// Returns the tests from the root to the node at `end`, each with true if the path goes left.
 fn way(tree: &Tree, end: usize) -> impl Iterator<Item = (&Test, bool)> {
     let mut parents = vec![None; tree.nodes.len()];
     for (at, node) in tree.nodes.iter().enumerate() {
@@ -207,7 +207,8 @@ fn outside(leaf: &Leaf, row: &impl Row, names: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// The nearest number found in this direction on which `changed` returns something. Whole numbers stay whole.
+/// Returns the nearest number found in this direction on which `changed` returns something. Whole numbers
+/// stay whole.
 fn nearest<T>(x: f64, direction: f64, changed: &mut dyn FnMut(f64) -> Option<T>) -> Option<(f64, T)> {
     let whole = x.fract() == 0.0;
     let round = |x: f64| if whole { x.round() } else { x };

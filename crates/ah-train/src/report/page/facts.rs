@@ -20,7 +20,7 @@ pub struct Facts<'a> {
     optimization: &'a str,
     device: Option<String>,
     fallback: &'a str,
-    /// True where the model was learned from one of these logs, so that its figures here flatter it.
+    /// True if the model was learned from one of these logs, so that its figures here are too good.
     pub learned_from_these: bool,
     comparison: &'a Comparison,
     max_slowdown: f64,
@@ -64,7 +64,7 @@ struct ChoiceFacts<'a> {
     measured: usize,
     wins: usize,
     taken: usize,
-    /// Geometric mean of the second best time over its own, where it wins.
+    /// Geometric mean of the second best time over its own, on the inputs that it wins.
     margin: Option<f64>,
 }
 
@@ -106,7 +106,7 @@ enum NodeFacts {
     },
 }
 
-/// What the heuristic takes on one input.
+/// The heuristic's choice on one input.
 struct Taken {
     input: u32,
     choice: ChoiceId,
@@ -115,7 +115,7 @@ struct Taken {
 }
 
 impl<'a> Facts<'a> {
-    /// The facts of `model` on the logs of `evaluation`.
+    /// Returns the facts of `model` on the logs of `evaluation`.
     #[must_use]
     pub fn new(model: &'a Model, evaluation: &'a Evaluation) -> Self {
         let Evaluation { table, judged, comparison, .. } = evaluation;
@@ -171,7 +171,7 @@ fn columns(model: &Model) -> Vec<FeatureColumn<'_>> {
     features.map(|f| FeatureColumn { name: &f.name, numerical: numerical(f.kind) }).collect()
 }
 
-/// The input's values in the order of the model's features.
+/// Returns the input's values in the order of the model's features.
 fn values(model: &Model, evaluation: &Evaluation, input: u32) -> Vec<Value> {
     evaluation.values(model, input)
 }

@@ -13,11 +13,11 @@ use super::summary;
 use crate::error::TrainError;
 use crate::judge::Evaluation;
 
-/// The page's text. It fetches nothing.
+/// Returns the page's text. It fetches nothing.
 #[must_use]
 pub fn html(model: &Model, evaluation: &Evaluation) -> String {
     let facts = serde_json::json!(Facts::new(model, evaluation)).to_string();
-    // `<` would end the script element where it begins `</script>`.
+    // `</script>` would end the script element.
     let facts = facts.replace('<', "\\u003c");
     let title = model.heuristic.replace('&', "&amp;").replace('<', "&lt;");
     let parts = [
@@ -33,7 +33,7 @@ pub fn html(model: &Model, evaluation: &Evaluation) -> String {
         .fold(include_str!("page.html").to_owned(), |page, (place, text)| page.replacen(place, text, 1))
 }
 
-/// The summary as Markdown, for a pull request.
+/// Returns the summary as Markdown, for a pull request.
 #[must_use]
 pub fn markdown(model: &Model, evaluation: &Evaluation) -> String {
     let facts = Facts::new(model, evaluation);
@@ -72,7 +72,7 @@ pub fn markdown(model: &Model, evaluation: &Evaluation) -> String {
     text
 }
 
-/// Writes the page (or Markdown, where `path` ends in `.md`).
+/// Writes the page (or Markdown, if `path` ends in `.md`).
 ///
 /// # Errors
 /// [`TrainError::Io`] names the file.

@@ -14,7 +14,7 @@ const loss = (slowdown) => percent(slowdown - 1);
 const number = (x, digits = 3) => (Number.isFinite(x) ? x.toFixed(digits) : "–");
 const plain = (x) => Number(x.toPrecision(6)).toString();
 
-// Colors that people with any color vision tell apart (Okabe and Ito, 2008); the rest of the choices are gray.
+// Colors that people with any color vision can distinguish (Okabe and Ito, 2008); all other choices are gray.
 const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#7b5ea7"];
 const OTHER = "#8b949e";
 const byWins = facts.choices.map((_, i) => i).sort((a, b) => facts.choices[b].wins - facts.choices[a].wins);
@@ -82,7 +82,7 @@ function axis(slot, ink) {
       type: "linear", title, min: -0.5, max: categories.length - 0.5,
       ticks: { color: ink, stepSize: 1, callback: (i) => categories[i] ?? "" },
     };
-    // Inputs of one category lie side by side.
+    // Inputs of one category are side by side.
     return { scale, place: (point, i) => categories.indexOf(point.values[slot]) + ((i * 0.618) % 1) * 0.6 - 0.3 };
   }
   const positive = facts.points.every((point) => point.values[slot] > 0);

@@ -39,6 +39,7 @@ fn the_sort_example_collects_resumes_and_describes() {
     let before = inputs(&folder);
     let log = log::read(&[folder.log()]).unwrap();
     assert_eq!(log.metadata.name, "sort");
+    assert_eq!(log.metadata.collection.as_ref().unwrap().fallback, ["std_unstable"]);
     assert_eq!(log.metadata.numerical_features, ["length", "ascending"]);
     assert!(log.samples.iter().all(|s| s.feedback.is_finite()), "no choice fails");
 

@@ -16,6 +16,7 @@ fn open(path: &Path, patience: Option<Duration>) -> Result<LogWriter, LogError> 
         timing: Some(TimingPolicy::default()),
         seed: 0,
         eligible: std::collections::BTreeMap::new(),
+        fallback: Vec::new(),
         tool,
     };
     let metadata = Metadata::new("sort", &schema, vec!["radix".to_owned(), "std".to_owned()], collection);

@@ -30,6 +30,7 @@ fn metadata(seed: u64) -> Metadata {
         }),
         timing: Some(TimingPolicy::default()),
         eligible: std::collections::BTreeMap::new(),
+        fallback: Vec::new(),
         seed,
         tool: "test 1".into(),
     };
@@ -376,4 +377,18 @@ fn reads_the_published_logs() {
         let names = log.metadata.schema().unwrap();
         assert!(log.schema.features().iter().all(|f| names.get(&f.name).is_some_and(|g| g.kind == f.kind)));
     }
+}
+
+#[test]
+fn a_log_names_its_fallback() {
+    let named = |fallback: &[&str]| {
+        let mut metadata = metadata(0);
+        metadata.collection.as_mut().unwrap().fallback = fallback.iter().map(|&name| name.into()).collect();
+        metadata
+    };
+    let optimization = ah_types::Optimization::from_log(&named(&["a"]), &schema());
+    assert_eq!(optimization.fallback, ["a"]);
+    assert_eq!(log::differences(&named(&[]), &named(&["a"])), [], "a log of an earlier version has none");
+    let found = log::differences(&named(&["a"]), &named(&["c"]));
+    assert_eq!(found[0].to_string(), r#"autoheuristic_rs.fallback (log: ["a"], other: ["c"])"#);
 }

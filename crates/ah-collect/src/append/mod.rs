@@ -107,6 +107,7 @@ fn metadata(options: &Options, subject: &Subject, schema: &Schema) -> Metadata {
         timing: Some(options.policy),
         seed: options.seed,
         eligible: subject.optimization.eligible(),
+        fallback: subject.optimization.fallback.clone(),
         tool: concat!("ah-collect ", env!("CARGO_PKG_VERSION")).to_owned(),
     };
     Metadata::new(&subject.optimization.name, schema, subject.choices.clone(), collection)

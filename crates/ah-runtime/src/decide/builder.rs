@@ -307,7 +307,9 @@ impl Builder {
         };
         let device = self.device.unwrap_or_else(|| this_cpu().clone());
         let log = self.log.or_else(|| environment.log_file(&name, &device));
-        let recorder = Recorder::new(log, &name, features.base(), &self.choices, &device, self.timing);
+        let fallback_name = &self.choices[fallback];
+        let recorder =
+            Recorder::new(log, &name, features.base(), &self.choices, fallback_name, &device, self.timing);
         let auto_heuristic = AutoHeuristic {
             name,
             choices: self.choices,

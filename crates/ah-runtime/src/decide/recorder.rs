@@ -64,6 +64,7 @@ impl Recorder {
         optimization: &str,
         schema: &Schema,
         choices: &[String],
+        fallback: &str,
         device: &Device,
         timing: TimingPolicy,
     ) -> Self {
@@ -73,6 +74,7 @@ impl Recorder {
             timing: Some(timing),
             // The program's own inputs; none is drawn.
             eligible: BTreeMap::new(),
+            fallback: vec![fallback.to_owned()],
             seed: 0,
             tool: concat!("ah-runtime ", env!("CARGO_PKG_VERSION")).to_owned(),
         };

@@ -36,6 +36,7 @@ pub fn keys(params: &ImportParams) -> Result<DeviceKeys, ImportError> {
         timing: None,
         seed: 0,
         eligible: Default::default(),
+        fallback: Vec::new(),
         tool: concat!("ah-train import ", env!("CARGO_PKG_VERSION")).to_owned(),
     });
     Ok(DeviceKeys { device_capa, shared_memory, collection })

@@ -48,6 +48,9 @@ pub struct Collection {
     /// Choices without an entry can run everywhere.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub eligible: BTreeMap<String, String>,
+    /// What the program does without a heuristic; where several are named, the first that is a choice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallback: Vec<String>,
     /// The program and its version, for example `ah-collect 0.1.0`. Appending ignores it.
     pub tool: String,
 }
@@ -115,7 +118,7 @@ impl std::fmt::Display for Difference {
 }
 
 /// Returns each key whose value differs. Lists of features count as sets (the header has the order). The
-/// version of the tool does not count, nor do `choices` that only one side has.
+/// version of the tool does not count, nor do `choices` or a `fallback` that only one side has.
 #[must_use]
 pub fn differences(log: &Metadata, other: &Metadata) -> Vec<Difference> {
     let normal = |m: &Metadata| {
@@ -131,6 +134,12 @@ pub fn differences(log: &Metadata, other: &Metadata) -> Vec<Difference> {
     if a.choices.is_none() || b.choices.is_none() {
         a.choices = None;
         b.choices = None;
+    }
+    if let (Some(a), Some(b)) = (&mut a.collection, &mut b.collection)
+        && (a.fallback.is_empty() || b.fallback.is_empty())
+    {
+        a.fallback.clear();
+        b.fallback.clear();
     }
     let mut found = Vec::new();
     let json = |m: &Metadata| serde_json::to_value(m).unwrap_or(Json::Null);

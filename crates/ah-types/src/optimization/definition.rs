@@ -77,11 +77,12 @@ pub struct DevicePrecondition {
 }
 
 impl Optimization {
-    /// Returns an optimization that is only known from a log: its features, without derived ones and
-    /// precondition.
+    /// Returns an optimization that is only known from a log: its features and fallback, without derived
+    /// features and precondition.
     #[must_use]
     pub fn from_log(metadata: &Metadata, schema: &Schema) -> Self {
-        Self { features: schema.features().to_vec(), ..Self::new(&metadata.name) }
+        let fallback = metadata.collection.as_ref().map(|c| c.fallback.clone()).unwrap_or_default();
+        Self { features: schema.features().to_vec(), fallback, ..Self::new(&metadata.name) }
     }
 
     /// Returns an optimization of this name, without features, fallback or rules.

@@ -42,7 +42,7 @@
 //! | run the fastest kernel, measured on first use | [`MultiKernel`] |
 //! | collect timings while the program runs | [`Role::Collect`] with [`AutoHeuristic::choose_or_collect`] |
 //! | autotune among a few choices | [`AutoHeuristic::top_k`] |
-//! | see why | [`Answer::fallback`], [`AutoHeuristic::explain`], and the `log` crate for warnings and events |
+//! | see why | [`Answer::fallback`], [`AutoHeuristic::explain_choice`], [`AutoHeuristic::explain`], and the `log` crate for warnings and events |
 //! | configure without recompiling | the [`Environment`] |
 //!
 //! Inside, from the bottom up: `heuristics` (the trait, and model files compiled to closures), `find` (registered

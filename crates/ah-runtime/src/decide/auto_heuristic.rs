@@ -246,6 +246,23 @@ impl AutoHeuristic {
         text
     }
 
+    /// Explains the answer for these values: the choice, then what each serving heuristic says of it, up to the
+    /// first whose domain contains the values. For people and logs, not for the hot path.
+    #[must_use]
+    pub fn explain_choice(&self, values: &[Scalar<'_>]) -> String {
+        let mut text = format!("{}: {}\n", self.name, self.choose(values));
+        if let Ok(bindings) = self.ready(values) {
+            for binding in &bindings.serving {
+                text += &binding.explain(&self.features, values);
+                let decided = binding.decide(&self.features, values, None);
+                if !matches!(decided, Err(Reason::Unsure(Unsure::Precondition))) {
+                    break;
+                }
+            }
+        }
+        text
+    }
+
     fn answer(&self, values: &[Scalar<'_>], available: Option<&dyn Fn(usize) -> bool>) -> Answer<'_> {
         let decided = if self.collects {
             Err(Reason::Collecting)

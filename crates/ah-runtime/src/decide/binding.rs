@@ -109,6 +109,11 @@ impl Binding {
         })
     }
 
+    /// Returns the heuristic's own explanation of its decision.
+    pub(super) fn explain(&self, features: &Features, values: &[Scalar<'_>]) -> String {
+        self.with_values(features, values, |values| self.heuristic.explain(values))
+    }
+
     /// Calls `f` with the values in the order of the heuristic's slots.
     fn with_values<T>(
         &self,

@@ -59,4 +59,25 @@ pub trait Heuristic: Send + Sync {
     /// # Errors
     /// Why there is no ranking for these values.
     fn ranked(&self, values: &[Scalar<'_>], visit: &mut dyn FnMut(usize)) -> Result<(), Unsure>;
+
+    /// Explains the decision for these values to people: the choice, or why the heuristic declines, and the
+    /// first five of its ranking. A [`LoadedModel`](crate::LoadedModel) also gives the path through the tree, the
+    /// evidence, and what would change the decision.
+    fn explain(&self, values: &[Scalar<'_>]) -> String {
+        let choices = self.choices();
+        let name = |choice: usize| choices.get(choice).copied().unwrap_or_default();
+        let mut text = match self.choose(values) {
+            Ok(choice) => format!("{} takes {}.\n", self.name(), name(choice)),
+            Err(unsure) => {
+                let features: Vec<&str> = self.features().into_iter().chain(self.derived()).collect();
+                format!("{} declines: {}.\n", self.name(), unsure.explain(&features))
+            }
+        };
+        let mut ranking = Vec::new();
+        if self.ranked(values, &mut |choice| ranking.push(name(choice))).is_ok() && !ranking.is_empty() {
+            ranking.truncate(5);
+            text += &format!("Its ranking begins: {}.\n", ranking.join(", "));
+        }
+        text
+    }
 }

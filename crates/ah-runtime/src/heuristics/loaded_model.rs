@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ah_types::{ChoiceId, Device, DeviceMismatch, Leaves, Model, ModelError, Scalar, Unsure};
+use ah_types::{ChoiceId, Device, DeviceMismatch, Leaves, Model, ModelError, Scalar, Unsure, Value};
 
 use super::compiled::CompiledModel;
 use super::device_guard::DeviceGuard;
@@ -94,5 +94,11 @@ impl Heuristic for LoadedModel {
     fn ranked(&self, values: &[Scalar<'_>], visit: &mut dyn FnMut(usize)) -> Result<(), Unsure> {
         self.leaves(values)?.ranking().iter().for_each(|place| visit(place.choice.index()));
         Ok(())
+    }
+
+    fn explain(&self, values: &[Scalar<'_>]) -> String {
+        let value = |slot: usize| values.get(slot).map_or(Value::Number(f64::NAN), |value| value.to_value());
+        let values: Vec<Value> = (0..self.model.features.base().len()).map(value).collect();
+        self.model.explain(&values, None).to_string()
     }
 }

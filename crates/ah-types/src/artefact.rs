@@ -1,17 +1,24 @@
 //! Artefacts are written to a temporary file and renamed, so that a reader sees the old file or the new
 //! one, never a part.
 
-use std::io::{self, Write};
-use std::path::Path;
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// Longer chains of symbolic links are refused, as Linux does.
+const MAX_LINKS: usize = 40;
 
 /// Writes `bytes` to `path` through a temporary file in the same folder.
 ///
-/// If `path` is not a regular file (a pipe, `/dev/stdout`), it is written to and never replaced.
+/// A symbolic link at `path` stays, and its target is written. A new file obeys the umask; one that
+/// replaces another takes over its permissions. Anything else at `path` (a pipe, `/dev/stdout`) is
+/// written to and never replaced.
 ///
 /// # Errors
 /// Any I/O error; a regular file at `path` is then as it was before.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
+    let path = target(path)?;
+    let old = std::fs::metadata(&path).ok();
+    if old.as_ref().is_some_and(|m| !m.is_file()) {
         return std::fs::OpenOptions::new().write(true).open(path)?.write_all(bytes);
     }
     let folder = match path.parent() {
@@ -19,26 +26,78 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
         _ => Path::new("."),
     };
     std::fs::create_dir_all(folder)?;
-    let mut file = tempfile::Builder::new().prefix(".ah-").tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
+    let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // tempfile creates a private file; an artefact is as readable as any new file.
-        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+        // Less the umask. tempfile's own default is 0600.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
+    let mut file = builder.prefix(".ah-").tempfile_in(folder)?;
+    if let Some(old) = old {
+        file.as_file().set_permissions(old.permissions())?;
+    }
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
     file.persist(path).map_err(|e| e.error)?;
     Ok(())
 }
 
+/// The path that a chain of symbolic links leads to, whether or not a file is there.
+fn target(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        if !path.is_symlink() {
+            return Ok(path);
+        }
+        let link = std::fs::read_link(&path)?;
+        path = path.parent().unwrap_or(Path::new("")).join(link);
+    }
+    Err(io::Error::new(ErrorKind::InvalidInput, "too many symbolic links"))
+}
+
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
     #[test]
     fn a_device_is_written_to_and_not_replaced() {
-        let full = std::path::Path::new("/dev/full");
-        let error = super::write_atomic(full, b"x").expect_err("a full disk");
-        assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
-        assert!(!std::fs::metadata(full).expect("still there").is_file());
+        let full = Path::new("/dev/full");
+        let error = write_atomic(full, b"x").expect_err("a full disk");
+        assert_eq!(error.kind(), ErrorKind::StorageFull);
+        assert!(!fs::metadata(full).expect("still there").is_file());
+    }
+
+    #[test]
+    fn permissions_are_those_of_a_plain_write() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mode = |path: &Path| fs::metadata(path).expect("written").permissions().mode();
+        let [plain, atomic] = ["plain", "atomic"].map(|name| folder.path().join(name));
+        // The umask belongs to the whole process, so a plain write shows it.
+        fs::write(&plain, "x").expect("written");
+        write_atomic(&atomic, b"x").expect("written");
+        assert_eq!(mode(&atomic), mode(&plain));
+        fs::set_permissions(&atomic, fs::Permissions::from_mode(0o640)).expect("set");
+        write_atomic(&atomic, b"y").expect("written");
+        assert_eq!(mode(&atomic) & 0o777, 0o640);
+    }
+
+    #[test]
+    fn a_symbolic_link_stays_and_its_target_is_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [link, second, file, round] =
+            ["link", "second", "deep/file", "round"].map(|n| folder.path().join(n));
+        symlink("second", &link).expect("a link");
+        symlink(&file, &second).expect("a link");
+        for text in ["new", "old"] {
+            write_atomic(&link, text.as_bytes()).expect("written");
+            assert!(link.is_symlink() && second.is_symlink());
+            assert_eq!(fs::read_to_string(&file).expect("a file"), text);
+        }
+        symlink("round", &round).expect("a link");
+        assert!(write_atomic(&round, b"x").is_err());
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use crate::feature::{FeatureKind, Schema};
 use crate::shown::quoted;
 
@@ -249,11 +251,19 @@ impl fmt::Display for Context {
 
 impl<N: AsRef<str>, V: Into<Value>> FromIterator<(N, V)> for Context {
     fn from_iter<T: IntoIterator<Item = (N, V)>>(iter: T) -> Self {
-        let mut context = Self::new();
+        let mut entries: Vec<(Arc<str>, Value)> = Vec::new();
+        let mut places: FxHashMap<Arc<str>, usize> = FxHashMap::default();
         for (name, value) in iter {
-            context.set(name.as_ref(), value);
+            let name: Arc<str> = Arc::from(name.as_ref());
+            match places.get(&name) {
+                Some(&place) => entries[place].1 = value.into(),
+                None => {
+                    places.insert(name.clone(), entries.len());
+                    entries.push((name, value.into()));
+                }
+            }
         }
-        context
+        Self { entries }
     }
 }
 

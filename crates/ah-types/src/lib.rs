@@ -40,7 +40,7 @@ mod model;
 mod null_is_infinite;
 mod optimization;
 mod row;
-mod shown;
+pub mod shown;
 mod timing;
 mod tree;
 mod unsure;

@@ -11,7 +11,8 @@ const MOST_END: usize = 100;
 const MOST_NAMES: usize = 20;
 
 /// Returns a name or value in quotes, cut after 60 characters.
-pub(crate) fn quoted(text: &str) -> String {
+#[must_use]
+pub fn quoted(text: &str) -> String {
     format!("{:?}", cut(text, MOST))
 }
 
@@ -21,13 +22,15 @@ pub(crate) fn whole(name: &str) -> String {
 }
 
 /// Returns an expression in quotes, cut after 300 characters.
-pub(crate) fn expression(text: &str) -> String {
+#[must_use]
+pub fn expression(text: &str) -> String {
     format!("{:?}", cut(text, MOST_TEXT))
 }
 
-/// Returns the first twenty names separated by commas, in quotes if they need them, and the number of
-/// further names.
-pub(crate) fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
+/// Returns names separated by commas, in quotes where they need them: the first twenty, and how many
+/// more there are.
+#[must_use]
+pub fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
     let shown = |name: &str| {
         let plain = name.len() <= MOST && name.bytes().all(|b| b.is_ascii_graphic());
         if plain { name.to_owned() } else { quoted(name) }
@@ -41,9 +44,10 @@ pub(crate) fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> Strin
     list.join(", ")
 }
 
-/// Returns a library's reason. The middle of each line longer than 400 characters is cut, and control
-/// characters are escaped.
-pub(crate) fn reason(text: &str) -> String {
+/// Returns the reason that a library gives. Of each line longer than 400 characters the middle is cut out, and
+/// control characters are escaped.
+#[must_use]
+pub fn reason(text: &str) -> String {
     let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     // Such a reason has the refused value in the middle, and the expected one at the end.
     let shortened = |line: &str| match line.char_indices().rev().nth(MOST_END) {

@@ -77,7 +77,9 @@ fn lex(source: &str) -> Result<Vec<(usize, Token)>, ParseError> {
             let len = number_length(rest);
             let value = match rest[..len].parse::<f64>() {
                 Ok(x) if x.is_finite() => x,
-                _ => return Err(error(source, at, "a number that an f64 holds", &rest[..len])),
+                _ => {
+                    return Err(error(source, at, "a number that an f64 holds", shown::quoted(&rest[..len])));
+                }
             };
             tokens.push((at, Token::Number(value)));
             at += len;

@@ -3,17 +3,14 @@
 use std::io::Read;
 use std::path::Path;
 
+use rustc_hash::FxHashSet;
+
 use super::csv;
 use super::error::{LogError, Place, io_error, shown};
 use super::lines::Lines;
-use super::metadata::Metadata;
+use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, Metadata};
 use crate::feature::{Feature, Schema};
-use crate::shown::{listed, quoted};
-
-/// The column of the choice's name.
-pub const CHOICE_COLUMN: &str = "choice";
-/// The column of the time in milliseconds.
-pub const FEEDBACK_COLUMN: &str = "feedback";
+use crate::shown::{listed, quoted, reason};
 
 const HINT: &str = "is this a log of AutoHeuristic?";
 
@@ -32,14 +29,10 @@ impl Head {
             Some((_, line)) => file.metadata(line)?,
             None => return Err(file.malformed(1, 1, "a line of JSON metadata", "an empty file", HINT)),
         };
-        let columns = match lines.next().map_err(io_error(path, "read"))? {
+        let (columns, features) = match lines.next().map_err(io_error(path, "read"))? {
             Some((_, line)) if !line.is_empty() => file.columns(line, &metadata)?,
             _ => return Err(file.malformed(2, 0, "a CSV header", "nothing", HINT)),
         };
-        let features = columns.iter().filter_map(|name| {
-            let kind = metadata.kind_of(name)?;
-            Some(Feature { kind, ..Feature::numerical(name) })
-        });
         let schema = Schema::new(features).map_err(|e| {
             file.malformed(2, 0, "distinct columns", format!("{} twice", quoted(&e.0)), "mend the header")
         })?;
@@ -68,50 +61,62 @@ impl Name<'_> {
 
     fn metadata(&self, line: &[u8]) -> Result<Metadata, LogError> {
         serde_json::from_slice(line).map_err(|e| {
+            let text = e.to_string();
+            // The place has its own fields.
+            let why = reason(text.rsplit_once(" at line ").map_or(&text, |(why, _)| why));
             self.malformed(
                 1,
                 e.column(),
                 "a JSON object with name, device_capa, numerical_features and categorical_features",
-                shown(line, &e.to_string()),
+                format!("{} ({why})", shown(line, "nothing")),
                 HINT,
             )
         })
     }
 
-    /// Returns the names of all columns in order: the features of the metadata, choice and feedback, each
-    /// once.
-    fn columns(&self, line: &[u8], metadata: &Metadata) -> Result<Vec<String>, LogError> {
+    /// The names of all columns in order, and the features among them. All features of the metadata, choice and
+    /// feedback are there, each once.
+    fn columns(&self, line: &[u8], metadata: &Metadata) -> Result<(Vec<String>, Vec<Feature>), LogError> {
+        let kinds = metadata.kinds().map_err(|e| {
+            let hint = "rename or remove it in the metadata and in the header";
+            self.malformed(1, 0, "distinct features", e.to_string(), hint)
+        })?;
         let features = || metadata.numerical_features.iter().chain(&metadata.categorical_features);
         let text = String::from_utf8_lossy(line);
         let line = text.as_bytes();
         let mut ranges = Vec::new();
         csv::split(line, &mut ranges)
             .map_err(|at| self.malformed(2, at + 1, "a CSV header", "an unclosed quote", "close it"))?;
-        let mut columns: Vec<String> = Vec::with_capacity(ranges.len());
+        let (mut columns, mut present) = (Vec::with_capacity(ranges.len()), Vec::with_capacity(kinds.len()));
+        let mut seen = FxHashSet::default();
         for range in ranges {
-            let column = csv::column(line, range.start);
+            let start = range.start;
             let name = csv::unquote(&text[range]).into_owned();
-            let known = name == CHOICE_COLUMN || name == FEEDBACK_COLUMN || metadata.kind_of(&name).is_some();
-            if !known {
-                return Err(self.malformed(
-                    2,
-                    column,
-                    format!(
-                        "a feature of the metadata ({}), {CHOICE_COLUMN} or {FEEDBACK_COLUMN}",
-                        listed(features())
-                    ),
-                    format!("the column {}", quoted(&name)),
-                    "list it under numerical_features or categorical_features in line 1",
-                ));
+            match kinds.get(name.as_str()) {
+                Some(&kind) => present.push(Feature { kind, ..Feature::numerical(&name) }),
+                None if matches!(name.as_str(), CHOICE_COLUMN | FEEDBACK_COLUMN) => {}
+                None => {
+                    return Err(self.malformed(
+                        2,
+                        csv::column(line, start),
+                        format!(
+                            "a feature of the metadata ({}), {CHOICE_COLUMN} or {FEEDBACK_COLUMN}",
+                            listed(features())
+                        ),
+                        format!("the column {}", quoted(&name)),
+                        "list it under numerical_features or categorical_features in line 1",
+                    ));
+                }
             }
-            if columns.contains(&name) {
+            if !seen.insert(name.clone()) {
                 let found = format!("{} twice", quoted(&name));
+                let column = csv::column(line, start);
                 return Err(self.malformed(2, column, "distinct columns", found, "remove one"));
             }
             columns.push(name);
         }
         for name in features().map(String::as_str).chain([CHOICE_COLUMN, FEEDBACK_COLUMN]) {
-            if !columns.iter().any(|c| c == name) {
+            if !seen.contains(name) {
                 return Err(self.malformed(
                     2,
                     0,
@@ -121,6 +126,6 @@ impl Name<'_> {
                 ));
             }
         }
-        Ok(columns)
+        Ok((columns, present))
     }
 }

@@ -8,8 +8,11 @@ use std::ops::Range;
 /// Half of a second-level cache of 512 KiB, so that a block is still cached when it is split.
 const BLOCK: usize = 256 * 1024;
 
-/// No real line is nearly as long; a device file may never end.
-const MAX_LINE: usize = 256 << 20;
+/// The first block; each next one is twice as large up to [`BLOCK`], so that a small log costs little.
+const FIRST_BLOCK: usize = 4 * 1024;
+
+/// The longest line in bytes: the names of some ten thousand choices. A device may give bytes without end.
+pub(super) const MAX_LINE: usize = 16 << 20;
 
 /// Lines with their numbers from 1, without their ends.
 pub(super) struct Lines<R> {
@@ -33,7 +36,7 @@ pub(super) struct End {
 impl<R: Read> Lines<R> {
     pub(super) fn new(reader: R) -> Self {
         let digest = Digest::default();
-        Self { reader, buffer: vec![0; BLOCK], unread: 0..0, line: 0, last_byte: None, digest }
+        Self { reader, buffer: vec![0; FIRST_BLOCK], unread: 0..0, line: 0, last_byte: None, digest }
     }
 
     /// Returns the next line with its number.
@@ -46,7 +49,7 @@ impl<R: Read> Lines<R> {
                 break (self.unread.start..end, end + 1);
             }
             searched = unread.len();
-            if self.fill()? == 0 {
+            if self.fill().map_err(|e| self.at_next_line(&e))? == 0 {
                 if searched == 0 {
                     return Ok(None);
                 }
@@ -59,15 +62,19 @@ impl<R: Read> Lines<R> {
         Ok(Some((self.line, text.strip_suffix(b"\r").unwrap_or(text))))
     }
 
-    /// Moves the unread part to the front and reads more after it; returns 0 at the end.
+    /// The error with the line that it kept from being read.
+    fn at_next_line(&self, error: &std::io::Error) -> std::io::Error {
+        std::io::Error::new(error.kind(), format!("line {}: {error}", self.line + 1))
+    }
+
+    /// Reads more behind the unread part, which moves to the front; 0 at the end.
     fn fill(&mut self) -> std::io::Result<usize> {
         self.buffer.copy_within(self.unread.clone(), 0);
         self.unread = 0..self.unread.len();
-        if self.unread.end == self.buffer.len() {
-            if self.buffer.len() >= MAX_LINE {
-                let why = "a line of more than 256 MiB; is this a log of AutoHeuristic?";
-                return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, why));
-            }
+        if self.unread.end == self.buffer.len() && self.buffer.len() >= MAX_LINE {
+            return Err(invalid("a line of more than 16 MiB; is this a log of AutoHeuristic?"));
+        }
+        if self.unread.end == self.buffer.len() || self.buffer.len() < BLOCK {
             self.buffer.resize(2 * self.buffer.len(), 0);
         }
         let n = loop {
@@ -98,6 +105,11 @@ impl<R: Read> Lines<R> {
         }
         Ok(End { hash: self.digest.hex(), terminated: self.last_byte.is_none_or(|b| b == b'\n') })
     }
+}
+
+/// The error that a file's bytes are no log's.
+pub(super) fn invalid(why: &str) -> std::io::Error {
+    std::io::Error::new(std::io::ErrorKind::InvalidData, why)
 }
 
 #[cfg(feature = "hash")]
@@ -177,7 +189,9 @@ mod tests {
     #[test]
     fn a_line_without_end_is_an_error() {
         let mut lines = Lines::new(std::io::repeat(b'x'));
-        assert_eq!(lines.next().unwrap_err().kind(), std::io::ErrorKind::InvalidData);
+        let error = lines.next().unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::InvalidData);
+        assert!(error.to_string().starts_with("line 1: a line of more than 16 MiB"), "{error}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Merges several files into one log.
 
+use std::collections::TryReserveError;
+use std::hint::black_box;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -10,7 +12,12 @@ use crate::choice::ChoiceId;
 use crate::context::Value;
 use crate::feature::Schema;
 
-/// The contents of all files so far.
+/// Free address space that reading keeps, in bytes. The many small allocations cannot report a failure: they abort.
+const HEADROOM: usize = 64 << 20;
+/// [`HEADROOM`] is checked once for so many bytes of text. They take up to 50 times as much memory.
+const UNCHECKED: usize = 1 << 20;
+
+/// Everything read so far.
 pub(super) struct Merger {
     pub(super) metadata: Metadata,
     pub(super) schema: Schema,
@@ -25,6 +32,10 @@ pub(super) struct Merger {
     pub(super) samples: Vec<Sample>,
     pub(super) sources: Vec<Source>,
     pub(super) irregularities: Irregularities,
+    /// The choices that the metadata of the files list; `None` where that of one lists none.
+    listed: Option<FxHashSet<String>>,
+    /// Bytes of text since the headroom was checked.
+    unchecked: usize,
 }
 
 impl Merger {
@@ -40,7 +51,35 @@ impl Merger {
             samples: Vec::new(),
             sources: Vec::new(),
             irregularities: Irregularities::default(),
+            listed: Some(FxHashSet::default()),
+            unchecked: 0,
         }
+    }
+
+    /// Adds the choices that a file's metadata lists.
+    pub(super) fn list_choices(&mut self, choices: Option<&[String]>) {
+        match (&mut self.listed, choices) {
+            (Some(listed), Some(choices)) => listed.extend(choices.iter().cloned()),
+            _ => self.listed = None,
+        }
+    }
+
+    /// Makes room for a row of this many bytes.
+    ///
+    /// # Errors
+    /// Where memory runs out.
+    pub(super) fn make_room(&mut self, bytes: usize) -> Result<(), TryReserveError> {
+        self.unchecked += bytes;
+        if self.unchecked > UNCHECKED {
+            self.unchecked = 0;
+            let mut headroom = Vec::<u8>::new();
+            headroom.try_reserve_exact(HEADROOM)?;
+            // An allocation that nobody sees is optimised away.
+            black_box(&headroom);
+        }
+        self.samples.try_reserve(1)?;
+        self.inputs.try_reserve(1)?;
+        self.input_ids.try_reserve(1)
     }
 
     pub(super) fn category(&mut self, text: &str) -> Value {
@@ -63,7 +102,10 @@ impl Merger {
         for sample in &mut self.samples {
             sample.choice = ChoiceId(new_id[sample.choice.index()]);
         }
-        let choices = order.iter().map(|&old| std::mem::take(&mut self.choices[old])).collect();
+        let choices: Vec<String> = order.iter().map(|&old| std::mem::take(&mut self.choices[old])).collect();
+        if let Some(listed) = &self.listed {
+            self.irregularities.unlisted = choices.iter().filter(|c| !listed.contains(*c)).cloned().collect();
+        }
         Log {
             metadata: self.metadata,
             schema: self.schema,

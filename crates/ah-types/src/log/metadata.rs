@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::device::Device;
 use crate::feature::{DuplicateFeature, Feature, FeatureKind, Schema};
-use crate::shown::reason;
+use crate::shown::{quoted, reason};
 use crate::timing::TimingPolicy;
 
 /// The metadata of a log: PyTorch's keys with PyTorch's meanings, and ours under one further key.
@@ -30,6 +31,25 @@ pub struct Metadata {
     /// How `ah-collect` or `ah-runtime` measured. PyTorch ignores this key, and its logs lack it.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "autoheuristic_rs")]
     pub collection: Option<Collection>,
+}
+
+/// The column of the choice's name.
+pub const CHOICE_COLUMN: &str = "choice";
+/// The column of the time in milliseconds.
+pub const FEEDBACK_COLUMN: &str = "feedback";
+
+/// A name that no feature of a log can have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FeatureNameError {
+    /// Another column has it.
+    #[error("a feature named {}, which is the name of another column", quoted(_0))]
+    Reserved(String),
+    /// It stands twice in one list.
+    #[error("the feature {} twice", quoted(_0))]
+    Twice(String),
+    /// It stands in both lists.
+    #[error("the feature {} under numerical_features and under categorical_features", quoted(_0))]
+    BothKinds(String),
 }
 
 /// How a log was measured.
@@ -77,16 +97,25 @@ impl Metadata {
         self.collection.as_ref().map(|c| &c.device)
     }
 
-    /// Returns the kind of the feature of this name.
-    #[must_use]
-    pub fn kind_of(&self, feature: &str) -> Option<FeatureKind> {
-        if self.numerical_features.iter().any(|n| n == feature) {
-            Some(FeatureKind::Numerical)
-        } else if self.categorical_features.iter().any(|n| n == feature) {
-            Some(FeatureKind::Categorical)
-        } else {
-            None
+    /// The kind of each feature by its name.
+    ///
+    /// # Errors
+    /// [`FeatureNameError`] for a name that stands twice, or that is the name of another column.
+    pub fn kinds(&self) -> Result<FxHashMap<&str, FeatureKind>, FeatureNameError> {
+        let numerical = self.numerical_features.iter().map(|name| (name, FeatureKind::Numerical));
+        let categorical = self.categorical_features.iter().map(|name| (name, FeatureKind::Categorical));
+        let mut kinds = FxHashMap::default();
+        for (name, kind) in numerical.chain(categorical) {
+            if matches!(name.as_str(), CHOICE_COLUMN | FEEDBACK_COLUMN) {
+                return Err(FeatureNameError::Reserved(name.clone()));
+            }
+            match kinds.insert(name.as_str(), kind) {
+                Some(other) if other == kind => return Err(FeatureNameError::Twice(name.clone())),
+                Some(_) => return Err(FeatureNameError::BothKinds(name.clone())),
+                None => {}
+            }
         }
+        Ok(kinds)
     }
 
     /// Returns the features in the metadata's order: numerical, then categorical.

@@ -7,6 +7,8 @@
 mod csv;
 mod data;
 mod error;
+#[cfg(feature = "gzip")]
+mod gunzip;
 mod head;
 mod lines;
 mod merge;
@@ -18,7 +20,8 @@ mod writer;
 pub use csv::quote;
 pub use data::{Input, Irregularities, Log, Sample, Source};
 pub use error::{LogError, Place};
-pub use head::{CHOICE_COLUMN, FEEDBACK_COLUMN};
-pub use metadata::{Collection, Difference, Metadata, differences};
-pub use reader::{ReadOptions, read, read_with};
+pub use metadata::{
+    CHOICE_COLUMN, Collection, Difference, FEEDBACK_COLUMN, FeatureNameError, Metadata, differences,
+};
+pub use reader::{ReadOptions, open, read, read_bytes, read_with};
 pub use writer::{LogWriter, RowBatch};

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use super::data::{Log, Source};
 use super::error::{LogError, Place, io_error};
-use super::head::{CHOICE_COLUMN, FEEDBACK_COLUMN, Head};
+use super::head::Head;
 use super::lines::Lines;
 use super::merge::Merger;
-use super::metadata::{Metadata, differences};
+use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, Metadata, differences};
 use super::rows::{Column, RowReader};
 
 /// Options of reading.
@@ -49,15 +49,31 @@ pub fn read_with(paths: &[impl AsRef<Path>], options: ReadOptions) -> Result<Log
         let reader = open(path).map_err(io_error(path, "read"))?;
         read_into(&mut merged, path, reader, options)?;
     }
-    let Some(merger) = merged else { unreachable!("every file either makes a merger or fails") };
-    if merger.samples.is_empty() {
-        return Err(LogError::Empty { path: paths[0].as_ref().to_owned() });
-    }
-    Ok(merger.finish())
+    finish(merged, paths[0].as_ref())
 }
 
-/// Returns the bytes of a file, unpacked if its first bytes (not its name) are those of gzip.
-pub(super) fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
+/// Reads one plain log from memory; `path` is its name in errors.
+///
+/// # Errors
+/// As [`read_with`].
+pub fn read_bytes(path: &Path, bytes: &[u8], options: ReadOptions) -> Result<Log, LogError> {
+    let mut merged = None;
+    read_into(&mut merged, path, bytes, options)?;
+    finish(merged, path)
+}
+
+fn finish(merged: Option<Merger>, first: &Path) -> Result<Log, LogError> {
+    match merged {
+        Some(merger) if !merger.samples.is_empty() => Ok(merger.finish()),
+        _ => Err(LogError::Empty { path: first.to_owned() }),
+    }
+}
+
+/// Opens a file for reading once. Gzip is told by its first bytes, not by the file's name, and unpacked on the way.
+///
+/// # Errors
+/// I/O errors, also while reading: gzip of more than 64 MiB that unpacks to more than 128 times its size is refused.
+pub fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
     use std::io::{Error, ErrorKind};
     if path.is_dir() {
         return Err(Error::new(ErrorKind::IsADirectory, "it is a directory; give the log inside it"));
@@ -71,7 +87,7 @@ pub(super) fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
         return Ok(Box::new(bytes));
     }
     #[cfg(feature = "gzip")]
-    return Ok(Box::new(flate2::read::MultiGzDecoder::new(bytes)));
+    return Ok(Box::new(super::gunzip::Gunzip::new(bytes)));
     #[cfg(not(feature = "gzip"))]
     Err(Error::new(ErrorKind::Unsupported, "it is packed with gzip; unpack it first"))
 }
@@ -85,13 +101,12 @@ fn read_into(
 ) -> Result<(), LogError> {
     let mut lines = Lines::new(reader);
     let Head { metadata, schema, columns } = Head::read(path, &mut lines)?;
-    let merger = match merged {
-        Some(merger) => {
-            agree(path, merger, &metadata)?;
-            merger
-        }
-        None => merged.insert(Merger::new(metadata, schema)),
-    };
+    if let Some(merger) = merged {
+        agree(path, merger, &metadata)?;
+    }
+    let listed = metadata.choices.clone();
+    let merger = merged.get_or_insert_with(|| Merger::new(metadata, schema));
+    merger.list_choices(listed.as_deref());
     let columns = columns.iter().map(|name| match name.as_str() {
         CHOICE_COLUMN => Column::Choice,
         FEEDBACK_COLUMN => Column::Feedback,
@@ -102,7 +117,8 @@ fn read_into(
         }
     });
     let mut state = RowReader::new(columns.collect());
-    let inputs_before = merger.inputs.len();
+    let (inputs_before, samples_before) = (merger.inputs.len(), merger.samples.len());
+    let irregularities_before = merger.irregularities.clone();
     let mut rows = 0;
     while let Some((line, text)) = lines.next().map_err(io_error(path, "read"))? {
         if text.iter().all(u8::is_ascii_whitespace) {
@@ -112,6 +128,7 @@ fn read_into(
         if options.max_rows.is_some_and(|max| rows >= max) {
             break;
         }
+        merger.make_room(text.len()).map_err(|_| io_error(path, "read")(out_of_memory(line)))?;
         let Err(fault) = state.row(text, merger) else {
             rows += 1;
             continue;
@@ -131,12 +148,23 @@ fn read_into(
         }
     }
     let end = lines.finish().map_err(io_error(path, "read"))?;
-    if !end.terminated {
+    if !end.hash.is_empty() && merger.sources.iter().any(|source| source.hash == end.hash) {
+        // The same bytes hold no new input or choice, so only the samples are to be taken back.
+        merger.samples.truncate(samples_before);
+        merger.irregularities = irregularities_before;
+        merger.irregularities.repeated.push(path.to_owned());
+        rows = 0;
+    } else if !end.terminated {
         merger.irregularities.unterminated.push(path.to_owned());
     }
     let new_inputs = (merger.inputs.len() - inputs_before) as u64;
     merger.sources.push(Source { path: path.to_owned(), hash: end.hash, rows, new_inputs });
     Ok(())
+}
+
+fn out_of_memory(line: u64) -> std::io::Error {
+    let why = format!("line {line}: out of memory; raise its limit (ulimit -v), or give a shorter log");
+    std::io::Error::new(std::io::ErrorKind::OutOfMemory, why)
 }
 
 fn agree(path: &Path, merger: &Merger, metadata: &Metadata) -> Result<(), LogError> {

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use super::csv;
 use super::data::Log;
 use super::error::{LogError, Place, io_error};
-use super::head::{CHOICE_COLUMN, FEEDBACK_COLUMN, Head};
+use super::head::Head;
 use super::lines::Lines;
-use super::metadata::{Metadata, differences};
+use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, Metadata, differences};
 use super::reader::{GZIP, read};
 use crate::context::{Context, Value};
 use crate::feature::Schema;
@@ -154,6 +154,14 @@ impl LogWriter {
 
     /// Writes the head of a new log, or checks an existing one and adopts its order of columns.
     fn resume(&mut self, metadata: &Metadata) -> Result<Option<String>, LogError> {
+        if let Err(wrong) = metadata.kinds() {
+            return Err(LogError::Malformed {
+                place: Place { path: self.path.clone(), line: 1, column: 0 },
+                expected: "distinct features".to_owned(),
+                found: wrong.to_string(),
+                hint: "rename it".to_owned(),
+            });
+        }
         let head = self.head(metadata);
         // A device has no length, and reading it might never end.
         let length = self.file.metadata().map_err(io_error(&self.path, "read"))?.len();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashSet;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
@@ -115,7 +116,7 @@ impl Optimization {
     /// silently: the log has its values.
     #[must_use]
     pub fn derived_for(&self, schema: &Schema) -> (Vec<Derived>, Vec<String>) {
-        let mut known: Vec<&str> = schema.features().iter().map(|f| f.name.as_str()).collect();
+        let mut known: FxHashSet<&str> = schema.features().iter().map(|f| f.name.as_str()).collect();
         let (mut kept, mut left_out) = (Vec::new(), Vec::new());
         for derived in &self.derived {
             if schema.get(&derived.name).is_some() {
@@ -124,10 +125,10 @@ impl Optimization {
             let mut usable = true;
             // A malformed expression is kept: `Features::new` reports it.
             if let Ok(parsed) = expr::parse(&derived.expression) {
-                parsed.for_each_feature(&mut |name| usable &= known.contains(&name));
+                parsed.for_each_feature(&mut |name| usable &= known.contains(name));
             }
             if usable {
-                known.push(&derived.name);
+                known.insert(&derived.name);
                 kept.push(derived.clone());
             } else {
                 left_out.push(derived.name.clone());

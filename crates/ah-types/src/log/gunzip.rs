@@ -1,0 +1,53 @@
+//! Unpacking gzip, up to a ratio that no measured log reaches.
+
+use std::io::Read;
+
+use flate2::read::MultiGzDecoder;
+
+use super::lines::invalid;
+
+/// The greatest number of bytes for each packed byte. Gzip itself reaches 1032, PyTorch's logs 80, ours 16.
+const MAX_RATIO: u64 = 128;
+/// The ratio is not checked up to this many unpacked bytes.
+const UNCHECKED: u64 = 64 << 20;
+
+/// The unpacked bytes of a gzip file.
+///
+/// A file of more than 64 MiB that unpacks to more than 128 times its size is an error: it was made to fill memory.
+pub(super) struct Gunzip<R> {
+    decoder: MultiGzDecoder<Counted<R>>,
+    unpacked: u64,
+}
+
+impl<R: Read> Gunzip<R> {
+    pub(super) fn new(reader: R) -> Self {
+        Self { decoder: MultiGzDecoder::new(Counted { reader, count: 0 }), unpacked: 0 }
+    }
+}
+
+impl<R: Read> Read for Gunzip<R> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.decoder.read(into)?;
+        self.unpacked += read as u64;
+        if self.unpacked > UNCHECKED && self.unpacked > MAX_RATIO * self.decoder.get_ref().count {
+            return Err(invalid(&format!(
+                "it unpacks to more than {MAX_RATIO} times its size, as no measured log does; if it is one, unpack it first (gunzip)"
+            )));
+        }
+        Ok(read)
+    }
+}
+
+/// Counts the bytes that are read.
+struct Counted<R> {
+    reader: R,
+    count: u64,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.reader.read(into)?;
+        self.count += read as u64;
+        Ok(read)
+    }
+}

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use ah_types::log::LogError;
+use ah_types::shown::listed;
 use ah_types::{DerivedError, ModelError, OptimizationError};
 
 /// A training or an evaluation cannot be done.
@@ -46,7 +47,7 @@ pub enum TrainError {
     #[error(
         "optimization {optimization:?}: {what}: unknown feature {feature:?}{}; the features are {}",
         did_you_mean(feature, known),
-        known.join(", ")
+        listed(known)
     )]
     UnknownFeature {
         /// The optimization.
@@ -72,7 +73,7 @@ pub enum TrainError {
     #[error(
         "{flag}: the log has no choice {choice:?}{}; its choices are {}",
         did_you_mean(choice, known),
-        known.join(", ")
+        listed(known)
     )]
     UnknownChoice {
         /// Where the name was given.

@@ -5,59 +5,7 @@ mod common;
 use std::path::Path;
 
 use ah_cli::exit;
-use assert_cmd::Command;
-use common::{HEAD, log};
-
-struct Run {
-    folder: tempfile::TempDir,
-}
-
-impl Run {
-    fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
-    }
-
-    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> &Self {
-        std::fs::write(self.folder.path().join(name), bytes).unwrap();
-        self
-    }
-
-    fn path(&self, name: &str) -> std::path::PathBuf {
-        self.folder.path().join(name)
-    }
-
-    /// Runs `ah-train ARGS --heuristic-name T --no-codegen` in the folder: (exit code, stdout, stderr).
-    fn train(&self, args: &[&str]) -> (i32, String, String) {
-        let mut all = args.to_vec();
-        all.extend(["--heuristic-name", "T", "--no-codegen"]);
-        self.run(&all)
-    }
-
-    fn run(&self, args: &[&str]) -> (i32, String, String) {
-        let output = Command::cargo_bin("ah-train")
-            .unwrap()
-            .args(args)
-            .current_dir(self.folder.path())
-            .output()
-            .unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
-    }
-
-    /// Training fails with this code and one line that contains all these parts, and leaves no model.
-    fn refuses(&self, args: &[&str], code: u8, parts: &[&str]) {
-        let (found, stdout, stderr) = self.train(args);
-        assert_eq!(found, i32::from(code), "{stderr}");
-        assert_eq!(stdout, "");
-        let errors: Vec<&str> = stderr.lines().filter(|l| l.starts_with("error: ")).collect();
-        assert_eq!(errors.len(), 1, "{stderr}");
-        for part in parts {
-            assert!(errors[0].contains(part), "{part:?} is not in {:?}", errors[0]);
-        }
-        assert!(!stderr.contains("panicked"), "{stderr}");
-        assert!(!Path::new(&self.path("model.json")).exists());
-    }
-}
+use common::{HEAD, Run, log};
 
 #[test]
 fn sound_log_learns() {

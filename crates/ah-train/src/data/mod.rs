@@ -5,9 +5,8 @@
 //! [`Targets`], and the inputs of one fit as [`Rows`]. [`split`] decides which inputs are held out.
 
 pub mod columns;
-mod exclude;
-pub mod formula;
-pub mod random;
+pub mod domain;
+pub mod irregularities;
 pub mod rows;
 pub mod split;
 pub mod table;

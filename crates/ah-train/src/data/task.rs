@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use ah_types::log::{self, Irregularities, Log, Metadata, ReadOptions, Source};
+use ah_types::log::{self, Log, Metadata, ReadOptions, Source};
+use ah_types::shown::{listed, quoted};
 use ah_types::{
-    ChoiceId, Context, Derived, Features, Optimization, Precondition, Schema, TrainingPolicy, expr,
+    ChoiceId, Context, Feature, Features, Optimization, Precondition, Schema, TrainingPolicy, expr,
 };
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::columns::RankedFeatures;
 use super::exclude;
@@ -17,6 +18,7 @@ use super::table::{LogPart, Table};
 use super::targets::Targets;
 use super::values::FeatureValues;
 use super::weights;
+use super::{domain, irregularities};
 use crate::error::TrainError;
 use crate::params::{SplitBy, ValidParams};
 use crate::policy::{self, Policy};
@@ -71,9 +73,8 @@ impl Task {
     /// [`TrainError`] if a log, the optimization or a name is wrong, or the log holds too little.
     pub fn read(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<Self, TrainError> {
         let mut log = read_logs(params)?;
-        let mut warnings = irregular(&log.irregularities);
-        exclude::exclude(&mut log, &params.exclude)?;
-        let (optimization, undeclared) = optimization(params, &log)?;
+        let mut warnings = irregularities::warnings(&log.irregularities);
+        let optimization = optimization(params, &log.metadata, &log.schema, &mut warnings)?;
         check_names(&optimization, &log.schema)?;
         let policy = policy.unwrap_or(&optimization.training);
         let features = features(&optimization, policy, &log.schema, &mut warnings)?;
@@ -81,9 +82,11 @@ impl Task {
         let table = table(log, params, policy, &sources, &mut warnings)?;
         let values = FeatureValues::new(&table, &features);
         let named_fallback = named_fallback(params, policy, &optimization, &table, &mut warnings)?;
-        let precondition = precondition(&optimization, &metadata, &features, &table, &mut warnings)?;
-        let eligible = eligible(&optimization, &metadata, &features, &table, &mut warnings)?;
-        let usable = usable(&table, &features, &values.undefined, &mut warnings);
+        let (precondition, outside) =
+            domain::precondition(&optimization, &metadata, &features, &table, &mut warnings)?;
+        let eligible = domain::eligible(&optimization, &metadata, &features, &table, &mut warnings)?;
+        let mut usable = usable(&table, &features, &values.undefined, &mut warnings);
+        usable.retain(|input| outside.binary_search(input).is_err());
         let usable = filtered(usable, &optimization, policy, &features, &table, &mut warnings)?;
         enough(&table, &usable)?;
         Ok(Self {
@@ -188,30 +191,13 @@ fn read_logs(params: &ValidParams) -> Result<Log, TrainError> {
     Ok(log::read_with(&paths, options)?)
 }
 
-fn irregular(found: &Irregularities) -> Vec<String> {
-    let mut warnings = Vec::new();
-    if found.blank_lines > 0 {
-        warnings.push(format!("{} blank lines skipped", found.blank_lines));
-    }
-    if found.bad_rows > 0 {
-        let examples = found.examples.join("; ");
-        warnings.push(format!("{} malformed rows skipped, for example: {examples}", found.bad_rows));
-    }
-    for path in &found.unterminated {
-        warnings.push(format!(
-            "{}: the last line has no line end, so its number may be cut short; remove the line if measuring was interrupted",
-            path.display()
-        ));
-    }
-    warnings
-}
-
-/// Returns the given or built-in optimization, with the given training policy. The flag is true if there is
-/// none, so that only the log declares it.
-fn optimization(params: &ValidParams, log: &Log) -> Result<(Optimization, bool), TrainError> {
-    let metadata = &log.metadata;
-    let built_in = Optimization::built_in_names().any(|name| name == metadata.name);
-    let undeclared = params.optimization.is_none() && !built_in;
+/// The given or built-in optimization, with the given training policy.
+fn optimization(
+    params: &ValidParams,
+    metadata: &Metadata,
+    schema: &Schema,
+    warnings: &mut Vec<String>,
+) -> Result<Optimization, TrainError> {
     let mut optimization = match &params.optimization {
         Some(path) => {
             let optimization = Optimization::read(path)?;
@@ -241,15 +227,15 @@ fn optimization(params: &ValidParams, log: &Log) -> Result<(Optimization, bool),
 /// Checks the features that derived features and dimensions name. A name that the optimization knows and
 /// the log lacks is no mistake: logs of other devices may have it.
 fn check_names(optimization: &Optimization, logged: &Schema) -> Result<(), TrainError> {
-    let declared = logged.features().iter().chain(&optimization.features).map(|f| f.name.clone());
-    let mut known: Vec<String> = declared.collect::<BTreeSet<_>>().into_iter().collect();
-    let check = |what: String, feature: &str, known: &[String]| match known.iter().any(|k| k == feature) {
+    let declared = logged.features().iter().chain(&optimization.features).map(|f| f.name.as_str());
+    let mut known: BTreeSet<&str> = declared.collect();
+    let check = |what: String, feature: &str, known: &BTreeSet<&str>| match known.contains(feature) {
         true => Ok(()),
         false => Err(TrainError::UnknownFeature {
             optimization: optimization.name.clone(),
             what,
             feature: feature.to_owned(),
-            known: known.to_vec(),
+            known: known.iter().map(|&name| name.to_owned()).collect(),
         }),
     };
     for dimension in &optimization.training.dimensions {
@@ -266,7 +252,7 @@ fn check_names(optimization: &Optimization, logged: &Schema) -> Result<(), Train
             });
             result?;
         }
-        known.push(derived.name.clone());
+        known.insert(&derived.name);
     }
     Ok(())
 }
@@ -280,15 +266,18 @@ fn features(
 ) -> Result<Features, TrainError> {
     let (mut derived, left_out) = optimization.derived_for(logged);
     if !left_out.is_empty() {
-        let names = left_out.join(", ");
-        warnings
-            .push(format!("derived features left out, because the log lacks a feature they use: {names}"));
+        warnings.push(format!(
+            "derived features left out, because the log lacks a feature they use: {}",
+            listed(&left_out)
+        ));
     }
     derived.extend(policy.derived());
     // The optimization knows units and which features are whole numbers; the log does not.
+    let known: FxHashMap<&str, &Feature> =
+        optimization.features.iter().map(|known| (known.name.as_str(), known)).collect();
     let described = logged.features().iter().map(|f| {
-        let known = optimization.features.iter().find(|known| known.name == f.name && known.kind == f.kind);
-        known.unwrap_or(f).clone()
+        let known = known.get(f.name.as_str()).filter(|known| known.kind == f.kind);
+        (*known.unwrap_or(&f)).clone()
     });
     let schema = Schema::new(described).unwrap_or_else(|_| logged.clone());
     Features::new(schema, &derived).map_err(|source| TrainError::Derived {
@@ -340,7 +329,7 @@ fn named_fallback(
         if !optimization.fallback.is_empty() {
             warnings.push(format!(
                 "the log has none of the optimization's fallbacks ({}); the best single choice takes their place",
-                optimization.fallback.join(", ")
+                listed(&optimization.fallback)
             ));
         }
         return Ok(None);
@@ -348,64 +337,7 @@ fn named_fallback(
     table.named(flag, choice).map(Some)
 }
 
-/// Returns the optimization's precondition for the log's device. Where measured inputs break it, it is left
-/// out: the log shows that the domain is larger.
-fn precondition(
-    optimization: &Optimization,
-    metadata: &Metadata,
-    features: &Features,
-    table: &Table,
-    warnings: &mut Vec<String>,
-) -> Result<Option<Precondition>, TrainError> {
-    let Some(text) = optimization.precondition_for(metadata) else { return Ok(None) };
-    let typed = resolve(optimization, "precondition", text, features.base())?;
-    let outside = table.inputs.iter().filter(|i| typed.eval(&*i.values) != Some(true)).count();
-    if outside > 0 {
-        warnings.push(format!(
-            "the precondition {text} is left out: the log measures {outside} of its {} inputs outside it",
-            table.inputs.len()
-        ));
-        return Ok(None);
-    }
-    Ok(Some(Precondition { expression: text.to_owned(), typed }))
-}
-
-/// Where choices can run at all, by the optimization and by the log. Where both name a choice, the
-/// optimization counts. A choice that the log lacks may be in the logs of other devices.
-fn eligible(
-    optimization: &Optimization,
-    metadata: &Metadata,
-    features: &Features,
-    table: &Table,
-    warnings: &mut Vec<String>,
-) -> Result<BTreeMap<ChoiceId, Precondition>, TrainError> {
-    let mut rules = metadata.collection.as_ref().map(|c| c.eligible.clone()).unwrap_or_default();
-    rules.extend(optimization.eligible());
-    let mut eligible = BTreeMap::new();
-    for (name, expression) in rules {
-        let typed = resolve(optimization, "eligible", &expression, features.base())?;
-        match table.named("eligible", name) {
-            Ok(id) => _ = eligible.insert(id, Precondition { expression, typed }),
-            Err(unknown) => warnings.push(unknown.to_string()),
-        }
-    }
-    Ok(eligible)
-}
-
-/// Returns the truth value that a field of the optimization holds.
-fn resolve(
-    optimization: &Optimization,
-    what: &'static str,
-    text: &str,
-    schema: &Schema,
-) -> Result<expr::BoolExpr, TrainError> {
-    let wrong =
-        |reason: String| TrainError::Expression { optimization: optimization.name.clone(), what, reason };
-    let parsed = expr::parse(text).map_err(|e| wrong(e.to_string()))?;
-    parsed.resolve_bool(schema).map_err(|e| wrong(e.to_string()))
-}
-
-/// Returns the inputs with a usable choice and all features defined.
+/// The inputs with a usable choice and all features defined.
 fn usable(
     table: &Table,
     features: &Features,
@@ -420,7 +352,7 @@ fn usable(
         warnings.push(format!(
             "{} inputs are not learned from: a derived feature is undefined there ({}). The first is {}, where {:?} is undefined",
             undefined.len(),
-            names.join(", "),
+            listed(&names),
             table.inputs[input as usize].text,
             name(slot),
         ));
@@ -445,7 +377,7 @@ fn filtered(
 ) -> Result<Vec<u32>, TrainError> {
     let before = usable.len();
     if let Some(text) = &optimization.training.row_filter {
-        let typed = resolve(optimization, "row_filter", text, features.all())?;
+        let typed = domain::truth(optimization, "row_filter", text, features.all())?;
         usable.retain(|&i| typed.eval(&features.row(&*table.inputs[i as usize].values)) == Some(true));
     }
     let names = features.base().features();
@@ -462,7 +394,7 @@ fn filtered(
 fn enough(table: &Table, usable: &[u32]) -> Result<(), TrainError> {
     if let [only] = &table.choices[..] {
         return Err(TrainError::TooLittle {
-            what: format!("expected at least 2 choices in the log, found 1 ({only})"),
+            what: format!("expected at least 2 choices in the log, found 1 ({})", quoted(only)),
             hint: "measure another choice: with one there is nothing to decide",
         });
     }

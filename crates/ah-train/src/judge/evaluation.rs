@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use ah_types::log::{self, Log, ReadOptions};
-use ah_types::{Model, Value, artefact};
+use ah_types::shown::listed;
+use ah_types::{Model, artefact};
 
 use super::comparison::Comparison;
 use super::decisions::{self, JudgedInput};
-use crate::data::Table;
+use crate::data::{Table, irregularities};
 use crate::error::TrainError;
 use crate::params::Params;
 use crate::policy::CellFilter;
@@ -42,7 +43,7 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
             log: log.metadata.name,
         });
     }
-    let mut warnings = Vec::new();
+    let mut warnings = irregularities::warnings(&log.irregularities);
     let slots = slots(model, &log, &mut warnings);
     let hashes = log.sources.iter().map(|source| source.hash.clone()).collect();
     let table = Table::new(log, &[], &CellFilter::default());
@@ -77,7 +78,7 @@ fn slots(model: &Model, log: &Log, warnings: &mut Vec<String>) -> Vec<Option<usi
     let lacking: Vec<&str> =
         features.iter().zip(&slots).filter(|(_, s)| s.is_none()).map(|(f, _)| f.name.as_str()).collect();
     if !lacking.is_empty() {
-        let names = lacking.join(", ");
+        let names = listed(&lacking);
         warnings.push(format!(
             "the log lacks features of the model, which declines where it needs them: {names}"
         ));
@@ -87,7 +88,7 @@ fn slots(model: &Model, log: &Log, warnings: &mut Vec<String>) -> Vec<Option<usi
     if !unknown.is_empty() {
         warnings.push(format!(
             "the model does not know these choices and never takes them: {}",
-            unknown.join(", ")
+            listed(&unknown)
         ));
     }
     slots

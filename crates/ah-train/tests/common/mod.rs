@@ -2,7 +2,9 @@
 #![allow(dead_code)]
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
 
 pub const HEAD: &str = r#"{"name": "pad_mm", "shared_memory": 166912, "device_capa": [8, 0], "numerical_features": ["m", "k", "n"], "categorical_features": ["mat1_dtype"]}
 m,k,n,mat1_dtype,choice,feedback
@@ -24,7 +26,59 @@ pub fn log(inputs: usize) -> String {
     text
 }
 
-/// Returns a published log, where its folder exists.
+/// A folder to run `ah-train` in.
+pub struct Run {
+    pub folder: tempfile::TempDir,
+}
+
+impl Run {
+    pub fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> &Self {
+        std::fs::write(self.folder.path().join(name), bytes).unwrap();
+        self
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Runs `ah-train ARGS --heuristic-name T --no-codegen` in the folder: (exit code, stdout, stderr).
+    pub fn train(&self, args: &[&str]) -> (i32, String, String) {
+        let mut all = args.to_vec();
+        all.extend(["--heuristic-name", "T", "--no-codegen"]);
+        self.run(&all)
+    }
+
+    pub fn run(&self, args: &[&str]) -> (i32, String, String) {
+        let output = Command::cargo_bin("ah-train")
+            .unwrap()
+            .args(args)
+            .current_dir(self.folder.path())
+            .output()
+            .unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    }
+
+    /// Training fails with this code and one line that contains all these parts, and leaves no model.
+    pub fn refuses(&self, args: &[&str], code: u8, parts: &[&str]) {
+        let (found, stdout, stderr) = self.train(args);
+        assert_eq!(found, i32::from(code), "{stderr}");
+        assert_eq!(stdout, "");
+        let errors: Vec<&str> = stderr.lines().filter(|l| l.starts_with("error: ")).collect();
+        assert_eq!(errors.len(), 1, "{stderr}");
+        for part in parts {
+            assert!(errors[0].contains(part), "{part:?} is not in {:?}", errors[0]);
+        }
+        assert!(!stderr.contains("panicked"), "{stderr}");
+        assert!(!Path::new(&self.path("model.json")).exists());
+    }
+}
+
+/// A published log, where its folder exists.
 pub fn published(name: &str) -> Option<PathBuf> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);
     let path = if path.exists() {

@@ -1,0 +1,98 @@
+//! Where a heuristic holds, and where each choice can run.
+
+use std::collections::BTreeMap;
+
+use ah_types::expr::{self, BoolExpr};
+use ah_types::log::Metadata;
+use ah_types::shown::listed;
+use ah_types::{ChoiceId, Features, Optimization, Precondition, Schema};
+
+use super::table::Table;
+use crate::error::TrainError;
+
+/// The least share of measured inputs outside a precondition that shows that the domain is larger. Fewer may be
+/// corrupt rows.
+const LEAST_SHARE: f64 = 0.001;
+/// The least number of such inputs: one alone shows nothing.
+const LEAST_INPUTS: usize = 2;
+
+/// The optimization's precondition for the log's device, and the inputs outside it.
+///
+/// Where enough measured inputs are outside it, it is left out: the log shows that the domain is larger.
+///
+/// # Errors
+/// [`TrainError::Expression`] where it does not fit the log.
+pub fn precondition(
+    optimization: &Optimization,
+    metadata: &Metadata,
+    features: &Features,
+    table: &Table,
+    warnings: &mut Vec<String>,
+) -> Result<(Option<Precondition>, Vec<u32>), TrainError> {
+    let Some(text) = optimization.precondition_for(metadata) else { return Ok((None, Vec::new())) };
+    let typed = truth(optimization, "precondition", text, features.base())?;
+    let inputs = table.inputs.len();
+    let all = 0..inputs as u32;
+    let outside: Vec<u32> =
+        all.filter(|&i| typed.eval(&*table.inputs[i as usize].values) != Some(true)).collect();
+    let enough = ((inputs as f64 * LEAST_SHARE).ceil() as usize).max(LEAST_INPUTS);
+    if outside.len() >= enough {
+        warnings.push(format!(
+            "the precondition {text} is left out: the log measures {} of its {inputs} inputs outside it",
+            outside.len()
+        ));
+        return Ok((None, Vec::new()));
+    }
+    if let Some(&first) = outside.first() {
+        warnings.push(format!(
+            "{} of {inputs} inputs are outside the precondition {text} and are not learned from; with {enough} the precondition would be left out. The first is {:?}",
+            outside.len(),
+            table.inputs[first as usize].text
+        ));
+    }
+    Ok((Some(Precondition { expression: text.to_owned(), typed }), outside))
+}
+
+/// Where choices can run at all, by the optimization and by the log. Where both name a choice, the
+/// optimization counts. A choice that the log lacks may be in the logs of other devices.
+///
+/// # Errors
+/// [`TrainError::Expression`] where a rule does not fit the log.
+pub fn eligible(
+    optimization: &Optimization,
+    metadata: &Metadata,
+    features: &Features,
+    table: &Table,
+    warnings: &mut Vec<String>,
+) -> Result<BTreeMap<ChoiceId, Precondition>, TrainError> {
+    let mut rules = metadata.collection.as_ref().map(|c| c.eligible.clone()).unwrap_or_default();
+    rules.extend(optimization.eligible());
+    let (mut eligible, mut unknown) = (BTreeMap::new(), Vec::new());
+    for (name, expression) in rules {
+        let typed = truth(optimization, "eligible", &expression, features.base())?;
+        match table.choice_id(&name) {
+            Some(id) => _ = eligible.insert(id, Precondition { expression, typed }),
+            None => unknown.push(name),
+        }
+    }
+    if !unknown.is_empty() {
+        warnings.push(format!("eligible: the log has no rows of these choices: {}", listed(&unknown)));
+    }
+    Ok(eligible)
+}
+
+/// The truth value that a field of the optimization holds.
+///
+/// # Errors
+/// [`TrainError::Expression`] where it does not fit the log.
+pub fn truth(
+    optimization: &Optimization,
+    what: &'static str,
+    text: &str,
+    schema: &Schema,
+) -> Result<BoolExpr, TrainError> {
+    let wrong =
+        |reason: String| TrainError::Expression { optimization: optimization.name.clone(), what, reason };
+    let parsed = expr::parse(text).map_err(|e| wrong(e.to_string()))?;
+    parsed.resolve_bool(schema).map_err(|e| wrong(e.to_string()))
+}

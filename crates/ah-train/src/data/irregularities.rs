@@ -1,0 +1,33 @@
+//! What reading a log found odd, as sentences for the user.
+
+use ah_types::log::Irregularities;
+use ah_types::shown::listed;
+
+/// A sentence for each kind of irregularity.
+#[must_use]
+pub fn warnings(found: &Irregularities) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for path in &found.repeated {
+        warnings.push(format!("{}: the same bytes as an earlier log; it counts once", path.display()));
+    }
+    if !found.unlisted.is_empty() {
+        warnings.push(format!(
+            "choices that have rows and are not among the choices of the metadata: {}; remove their rows unless they are meant",
+            listed(&found.unlisted)
+        ));
+    }
+    if found.blank_lines > 0 {
+        warnings.push(format!("{} blank lines skipped", found.blank_lines));
+    }
+    if found.bad_rows > 0 {
+        let examples = found.examples.join("; ");
+        warnings.push(format!("{} malformed rows skipped, for example: {examples}", found.bad_rows));
+    }
+    for path in &found.unterminated {
+        warnings.push(format!(
+            "{}: the last line has no line end, so its number may be cut short; remove the line if measuring was interrupted",
+            path.display()
+        ));
+    }
+    warnings
+}

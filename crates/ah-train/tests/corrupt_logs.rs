@@ -1,0 +1,116 @@
+//! What a corrupt or hostile log does to a training: little, and never in silence.
+
+mod common;
+
+use std::fmt::Write as _;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use ah_cli::exit;
+use ah_types::Model;
+use common::{HEAD, Run, log};
+
+/// Learns from these files and returns the model and what was said.
+fn learned(run: &Run, args: &[&str]) -> (Model, String) {
+    let (code, _, stderr) = run.train(args);
+    assert_eq!(code, 0, "{stderr}");
+    (Model::read(&run.path("model.json")).unwrap(), stderr)
+}
+
+fn outside(m: u32) -> String {
+    format!("{m},512,512,torch.float16,orig,1\n{m},512,512,torch.float16,pad,2\n")
+}
+
+#[test]
+fn one_corrupt_row_does_not_remove_the_precondition() {
+    let run = Run::new();
+    run.write("a.txt", log(60) + &outside(7));
+    let (model, stderr) = learned(&run, &["a.txt"]);
+    assert_eq!(model.precondition.unwrap().expression, "m >= 512 and k >= 512 and n >= 512");
+    let parts = "1 of 61 inputs are outside the precondition m >= 512 and k >= 512 and n >= 512 and are not \
+                 learned from; with 2 the precondition would be left out. The first is \"7,512,512,torch.float16\"";
+    assert!(stderr.contains(parts), "{stderr}");
+    run.write("a.txt", log(60) + &outside(7) + &outside(8));
+    let (model, stderr) = learned(&run, &["a.txt"]);
+    assert_eq!(model.precondition, None);
+    assert!(stderr.contains("is left out: the log measures 2 of its 62 inputs outside it"), "{stderr}");
+    // A thousandth of the inputs, where that is more than two.
+    run.write("a.txt", log(3000) + &outside(7) + &outside(8) + &outside(9));
+    assert!(learned(&run, &["a.txt"]).0.precondition.is_some());
+}
+
+#[test]
+fn a_choice_that_the_metadata_do_not_list_is_not_shipped_in_silence() {
+    let run = Run::new();
+    let listing = log(60).replace("[\"mat1_dtype\"]", "[\"mat1_dtype\"], \"choices\": [\"orig\", \"pad\"]");
+    run.write("a.txt", &listing);
+    assert!(!learned(&run, &["a.txt"]).1.contains("not among the choices"));
+    run.write("a.txt", listing + "512,512,512,torch.float16,orgi,1\n");
+    let (_, stderr) = learned(&run, &["a.txt"]);
+    assert!(stderr.contains("not among the choices of the metadata: orgi; remove their rows"), "{stderr}");
+    let (code, _, stderr) = run.run(&["evaluate", "model.json", "a.txt"]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stderr.contains("not among the choices of the metadata: orgi"), "{stderr}");
+}
+
+#[test]
+fn the_same_log_twice_is_no_more_evidence() {
+    let run = Run::new();
+    run.write("a.txt", log(60)).write("b.txt", log(60));
+    let (once, _) = learned(&run, &["a.txt"]);
+    let (twice, stderr) = learned(&run, &["a.txt", "b.txt"]);
+    assert!(stderr.contains("b.txt: the same bytes as an earlier log; it counts once"), "{stderr}");
+    assert_eq!(once.trees, twice.trees);
+}
+
+#[test]
+fn names_cannot_write_to_the_terminal() {
+    let run = Run::new();
+    let hostile = "or\u{1b}[2J\u{7}ig";
+    run.write("a.txt", log(60).replace(",orig,", &format!(",{hostile},")).replace("pad_mm", "x\\u001b[2J"));
+    for arguments in [&["a.txt"][..], &["a.txt", "--fallback", "none"], &["a.txt", "--fallback", hostile]] {
+        let (_, stdout, stderr) = run.train(arguments);
+        let control = |c: char| c.is_control() && c != '\n' && c != '\t';
+        assert!(!stdout.contains(control) && !stderr.contains(control), "{stdout:?}\n{stderr:?}");
+    }
+    let (code, stdout, stderr) = run.run(&["evaluate", "model.json", "a.txt"]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(!stdout.contains('\u{1b}') && !stderr.contains('\u{1b}'), "{stdout:?}\n{stderr:?}");
+}
+
+/// An allocation that fails aborts a Rust program, so reading must notice before.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_log_larger_than_the_memory_is_an_error_in_words() {
+    let run = Run::new();
+    let mut text = HEAD.to_owned();
+    let long = "x".repeat(20_000);
+    for i in 0..6000 {
+        let _ = writeln!(text, "{i},1,1,{long},orig,1.5");
+    }
+    run.write("a.txt", text);
+    let limited = format!(
+        "ulimit -v 300000; exec '{}' a.txt --heuristic-name T --threads 1",
+        assert_cmd::cargo::cargo_bin("ah-train").display()
+    );
+    let output = Command::new("sh").args(["-c", &limited]).current_dir(run.folder.path()).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(i32::from(exit::IO)), "{stderr}");
+    assert!(stderr.starts_with("error: a.txt: cannot read: line "), "{stderr}");
+    assert!(stderr.contains("out of memory; raise its limit (ulimit -v)"), "{stderr}");
+}
+
+/// Each was looked for among all others: 14 s.
+#[test]
+fn ten_thousand_derived_features_cost_their_number() {
+    let run = Run::new();
+    run.write("a.txt", log(20));
+    let mut optimization = "name = \"pad_mm\"\nfallback = [\"orig\"]\n".to_owned();
+    for i in 0..10_000 {
+        let _ = writeln!(optimization, "[[derived]]\nname = \"d{i}\"\nexpression = \"m + {i}\"");
+    }
+    run.write("o.toml", optimization);
+    let begin = Instant::now();
+    let (_, stderr) = learned(&run, &["a.txt", "--optimization", "o.toml"]);
+    assert!(begin.elapsed() < Duration::from_secs(20), "{:?}: {stderr}", begin.elapsed());
+}

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use ah_cli::{FatalError, exit};
 use ah_types::{InvalidModel, ModelError};
 
+/// The most features, and the most categories of all features: generated Rust numbers both with a `u16`.
+pub(crate) const MOST: usize = 65_000;
+
 /// Generating failed; nothing was replaced.
 #[derive(Debug, thiserror::Error)]
 pub enum CodegenError {
@@ -15,6 +18,14 @@ pub enum CodegenError {
     /// The model is not valid (it was not read from a file).
     #[error("not a valid model: {0}")]
     Invalid(InvalidModel),
+    /// The model holds more than generated code can number.
+    #[error("expected at most {MOST} {what}, found {found}; learn from fewer")]
+    TooMany {
+        /// `features` or `categories`.
+        what: &'static str,
+        /// How many.
+        found: usize,
+    },
     /// A file or folder cannot be read or written.
     #[error("{}: cannot {action}: {source}", path.display())]
     Io {
@@ -46,7 +57,7 @@ impl FatalError for CodegenError {
     fn exit_code(&self) -> u8 {
         match self {
             Self::Model(e) => e.exit_code(),
-            Self::Invalid(_) | Self::Template(_) => exit::BAD_INPUT,
+            Self::Invalid(_) | Self::TooMany { .. } | Self::Template(_) => exit::BAD_INPUT,
             Self::Io { .. } | Self::NotUnicode { .. } | Self::Taken { .. } => exit::IO,
         }
     }

@@ -84,6 +84,7 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     let templates = Templates::load(request.templates)?;
     let model = simplify(request.model, request.detail);
     let lowered = lower::lower(&model);
+    lowered.check_size()?;
     let surroundings = Surroundings { out: request.out, runtime_path: request.runtime_path };
     let mut report = Report { mode: request.mode, generated: Vec::new() };
     for target in request.targets {

@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 use ah_types::expr::{NumberExpr, Type};
 use ah_types::{Model, Node, Test, Tree};
 
+use crate::error::{CodegenError, MOST};
 use categories::Categories;
 pub use leaves::{LoweredLeaf, LoweredPlace, Reason};
 pub use order::{Argument, Condition, Event, Form, Row};
@@ -108,7 +109,20 @@ fn variants<'m>(
 }
 
 impl LoweredModel<'_> {
-    /// Returns true if several trees vote.
+    /// Checks that generated code can number the features and categories.
+    ///
+    /// # Errors
+    /// [`CodegenError::TooMany`].
+    pub fn check_size(&self) -> Result<(), CodegenError> {
+        for (what, found) in [("features", self.used.len()), ("categories", self.texts.len())] {
+            if found > MOST {
+                return Err(CodegenError::TooMany { what, found });
+            }
+        }
+        Ok(())
+    }
+
+    /// True where several trees vote.
     #[must_use]
     pub fn votes(&self) -> bool {
         self.model.trees.len() > 1

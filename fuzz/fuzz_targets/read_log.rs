@@ -1,19 +1,33 @@
-//! Any bytes as a log: an error or a log whose parts refer to things that exist.
+//! Any bytes as a log: an error in words, or a log whose parts refer to things that exist.
 #![no_main]
-use ah_types::log::{self, ReadOptions};
+use std::path::Path;
+
+use ah_types::log::{self, Log, LogError, ReadOptions};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("train.txt");
-    std::fs::write(&path, bytes).unwrap();
-    for skip_bad_rows in [false, true] {
-        if let Ok(log) = log::read_with(&[&path], ReadOptions { skip_bad_rows, max_rows: None }) {
-            for sample in &log.samples {
-                assert!(sample.feedback > 0.0);
-                assert!(!log.choice_name(sample.choice).is_empty());
-                assert_eq!(log.inputs[sample.input as usize].values.len(), log.schema.len());
+    let read = |skip_bad_rows| {
+        let options = ReadOptions { skip_bad_rows, max_rows: None };
+        log::read_bytes(Path::new("train.txt"), bytes, options)
+    };
+    match read(false) {
+        Ok(log) => check(&log),
+        Err(error) => {
+            let text = error.to_string();
+            assert!(text.starts_with("train.txt:") && text.len() < 4000, "{text}");
+            assert!(!text.contains(|c: char| c.is_control()), "{text:?}");
+            // In a bad head there is no row to pass over.
+            if matches!(&error, LogError::Malformed { place, .. } if place.line > 2) {
+                let _ = read(true).map(|log| check(&log));
             }
         }
     }
 });
+
+fn check(log: &Log) {
+    for sample in &log.samples {
+        assert!(sample.feedback > 0.0);
+        assert!(!log.choice_name(sample.choice).is_empty());
+        assert_eq!(log.inputs[sample.input as usize].values.len(), log.schema.len());
+    }
+}

@@ -2,7 +2,7 @@
 //! evaluation and at run time, and prints to what reads back.
 #![no_main]
 use ah_runtime::{Heuristic, LoadedModel};
-use ah_types::{Decision, FeatureKind, Model, Scalar, Value};
+use ah_types::{FeatureKind, Model, Scalar, Value};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -20,10 +20,7 @@ fuzz_target!(|text: &str| {
         };
         let values: Vec<Value> = model.features.base().features().iter().enumerate().map(value).collect();
         let scalars: Vec<Scalar<'_>> = values.iter().map(Value::as_scalar).collect();
-        let own = match model.decide(&values, |choice| choice.index() != turn) {
-            Decision::Choice(ranked) => Some(ranked.choice.index()),
-            _ => None,
-        };
+        let own = model.decide(&values, |choice| choice.index() != turn).ok().map(|r| r.choice.index());
         assert_eq!(loaded.decide(&scalars, &|choice| choice != turn).ok(), own);
         let _ = loaded.ranked(&scalars, &mut |choice| assert!(choice < model.choices.len()));
         let _ = loaded.decide(&scalars[..scalars.len() / 2], &|_| true);

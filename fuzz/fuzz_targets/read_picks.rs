@@ -19,13 +19,14 @@ fn builder() -> Builder<Kernel> {
         .kernel("b", 1, || 1)
         .eligible("b", |v| v[0].number().is_some_and(|n| n < 1000.0))
         .dimension("n", Dimension::automatic().halvings(1).divisible_by(16))
+        .no_cache()
 }
 
 /// An honest recording up to its picks.
 static HEAD: LazyLock<String> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.json");
-    let multi = builder().no_cache().record(&path).build().unwrap();
+    let multi = builder().record(&path).build().unwrap();
     let _ = multi.run(&[16.into(), "f32".into()], |kernel| Ok::<_, String>(kernel()));
     let text = std::fs::read_to_string(&path).unwrap();
     let (head, _) = text.split_once("\"picks\": [").unwrap();
@@ -39,6 +40,10 @@ fuzz_target!(|text: &str| {
         None => format!("{}\"picks\": [{text}]}}", *HEAD),
     };
     let multi = builder().lookup_text(&text).build().expect("a recording that cannot be used is no error");
+    // Without picks every run is the fallback's.
+    if serde_json::from_str::<serde::de::IgnoredAny>(&text).is_err() {
+        return;
+    }
     for n in [0.0, 16.0, 100.0, 112.0, 999.0, 1000.0, 1024.0, 1e300, f64::INFINITY, f64::NAN] {
         let ran = multi.run(&[n.into(), "f32".into()], |kernel| Ok::<_, String>(kernel()));
         assert!(ran == Ok(0) || (ran == Ok(1) && n < 1000.0));

@@ -1,0 +1,22 @@
+//! Any text as the TOML of an optimization: an error in words, or one that can be asked everything.
+#![no_main]
+use ah_types::{Features, Optimization, Schema};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    match Optimization::from_toml(text) {
+        Ok(optimization) => {
+            let schema = optimization.schema().expect("checked on reading");
+            for schema in [schema, Schema::default()] {
+                let (derived, _) = optimization.derived_for(&schema);
+                let _ = Features::new(schema, &derived);
+            }
+            let _ = (optimization.eligible(), optimization.fallback_among(&["a"]));
+        }
+        Err(error) => {
+            let text = error.to_string();
+            assert!(text.len() < 4000, "{text}");
+            assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
+        }
+    }
+});

@@ -81,6 +81,8 @@ fn nesting_cannot_overflow_the_stack() {
         "not ".repeat(100_000),
         "m+".repeat(100_000),
         "if m ".repeat(9999),
+        // Neither nested nor in a row too often, but deep by both together.
+        (0..100).fold("m".to_owned(), |inner, _| format!("({inner}{})", "+m".repeat(380))),
     ] {
         assert!(expr::parse(&source).is_err());
     }
@@ -89,6 +91,25 @@ fn nesting_cannot_overflow_the_stack() {
     let operands = |count| format!("max({})", vec!["m"; count].join(", "));
     assert!(expr::parse(&operands(100_000)).is_err());
     assert_eq!(eval(&operands(512), &row(1.0, 0.0, 0.0, "")).as_deref(), Some("1"));
+}
+
+#[test]
+fn printing_adds_no_bracket() {
+    for source in [
+        format!("{}4", "-".repeat(127)),
+        format!("m - {}4", "-".repeat(125)),
+        format!("{}(m == 0)", "not ".repeat(120)),
+        format!("m - {}m", "-not ".repeat(60)),
+        "(not m) == k".to_owned(),
+        "-(not m) + k".to_owned(),
+        "not m == k and not k".to_owned(),
+        "-(4) % --4".to_owned(),
+    ] {
+        let parsed = expr::parse(&source).unwrap();
+        let printed = parsed.to_string();
+        assert_eq!(expr::parse(&printed).as_ref(), Ok(&parsed), "{source}: {printed}");
+        assert!(printed.matches('(').count() <= source.matches('(').count(), "{source}: {printed}");
+    }
 }
 
 #[test]

@@ -5,8 +5,9 @@ use crate::shown;
 
 /// Deeper nesting is refused, so that no text can overflow the stack.
 const MAX_NESTING: usize = 128;
-/// Longer chains of operators are refused: they nest to the left.
-const MAX_CHAIN: usize = 4 * MAX_NESTING;
+/// Deeper trees are refused. Operators in a row nest to the left, and so do brackets around them, without
+/// recursion here; yet whoever walks the tree recurses.
+const MAX_DEPTH: usize = 4 * MAX_NESTING;
 
 /// An expression is malformed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -31,9 +32,9 @@ pub struct ParseError {
 /// [`ParseError`] with the place, what was expected and what was found.
 pub fn parse(source: &str) -> Result<Expr, ParseError> {
     let mut parser = Parser { source, tokens: lex(source)?, next: 0, nesting: 0 };
-    let expr = parser.expr()?;
+    let tree = parser.expr()?;
     match parser.peek() {
-        Token::End => Ok(expr),
+        Token::End => Ok(tree.expr),
         _ => Err(parser.expected("an operator or the end")),
     }
 }
@@ -135,6 +136,18 @@ fn quoted(rest: &str, quote: char) -> Option<(String, usize)> {
     None
 }
 
+/// A part of the syntax tree, with the number of levels below its root.
+struct Tree {
+    expr: Expr,
+    depth: usize,
+}
+
+impl Tree {
+    fn boxed(self) -> Box<Expr> {
+        Box::new(self.expr)
+    }
+}
+
 struct Parser<'a> {
     source: &'a str,
     tokens: Vec<(usize, Token)>,
@@ -193,7 +206,20 @@ impl Parser<'_> {
         result
     }
 
-    fn expr(&mut self) -> Result<Expr, ParseError> {
+    /// A tree on top of others, the deepest of which has this depth.
+    fn above(&self, depth: usize, expr: Expr) -> Result<Tree, ParseError> {
+        if depth >= MAX_DEPTH {
+            return Err(self.expected(&format!("no more than {MAX_DEPTH} operators in a row")));
+        }
+        Ok(Tree { expr, depth: depth + 1 })
+    }
+
+    fn leaf(&mut self, expr: Expr) -> Tree {
+        self.advance();
+        Tree { expr, depth: 0 }
+    }
+
+    fn expr(&mut self) -> Result<Tree, ParseError> {
         self.nested(|p| {
             if p.take("if") {
                 let condition = p.expr()?;
@@ -201,7 +227,8 @@ impl Parser<'_> {
                 let yes = p.expr()?;
                 p.expect("else")?;
                 let no = p.expr()?;
-                return Ok(Expr::If(Box::new(condition), Box::new(yes), Box::new(no)));
+                let depth = condition.depth.max(yes.depth).max(no.depth);
+                return p.above(depth, Expr::If(condition.boxed(), yes.boxed(), no.boxed()));
             }
             p.binary(1)
         })
@@ -216,24 +243,18 @@ impl Parser<'_> {
         BinaryOp::ALL.into_iter().find(|op| op.symbol() == word)
     }
 
-    /// Parses operands joined by operators that bind at least as tightly as `least`.
-    fn binary(&mut self, least: u8) -> Result<Expr, ParseError> {
+    /// Operands joined by operators that bind at least as tightly as `least`.
+    fn binary(&mut self, least: u8) -> Result<Tree, ParseError> {
         let mut left = self.unary()?;
-        // A chain of equal operators grows the tree to the left without recursion here, but code that walks
-        // the tree recurses: the depth counts as nesting.
-        let mut chain = 0;
         while let Some(op) = self.operator() {
             let precedence = op.precedence();
             if precedence < least {
                 break;
             }
-            chain += 1;
-            if chain + self.nesting > MAX_CHAIN {
-                return Err(self.expected(&format!("no more than {MAX_CHAIN} operators in a row")));
-            }
             self.advance();
             let right = self.nested(|p| p.binary(precedence + 1))?;
-            left = Expr::Binary(op, Box::new(left), Box::new(right));
+            let depth = left.depth.max(right.depth);
+            left = self.above(depth, Expr::Binary(op, left.boxed(), right.boxed()))?;
             if precedence == COMPARISON && self.operator().is_some_and(|next| next.precedence() == precedence)
             {
                 return Err(self.expected("`and` or `or` (comparisons do not chain)"));
@@ -242,39 +263,29 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    fn unary(&mut self) -> Result<Expr, ParseError> {
+    fn unary(&mut self) -> Result<Tree, ParseError> {
         if self.take("not") {
             // `not a == b` is `not (a == b)`.
             let operand = self.nested(|p| p.binary(COMPARISON))?;
-            return Ok(Expr::Unary(UnaryOp::Not, Box::new(operand)));
+            return self.above(operand.depth, Expr::Unary(UnaryOp::Not, operand.boxed()));
         }
         if self.take("-") {
             // A minus directly before digits belongs to the number.
             if let Token::Number(x) = *self.peek() {
-                self.advance();
-                return Ok(Expr::Number(-x));
+                return Ok(self.leaf(Expr::Number(-x)));
             }
             let operand = self.nested(Self::unary)?;
-            return Ok(Expr::Unary(UnaryOp::Neg, Box::new(operand)));
+            return self.above(operand.depth, Expr::Unary(UnaryOp::Neg, operand.boxed()));
         }
         self.atom()
     }
 
-    fn atom(&mut self) -> Result<Expr, ParseError> {
+    fn atom(&mut self) -> Result<Tree, ParseError> {
         const WHAT: &str = "a number, text, feature or bracket";
         match self.peek().clone() {
-            Token::Number(x) => {
-                self.advance();
-                Ok(Expr::Number(x))
-            }
-            Token::Text(text) => {
-                self.advance();
-                Ok(Expr::Text(text))
-            }
-            Token::Quoted(name) => {
-                self.advance();
-                Ok(Expr::Feature(name))
-            }
+            Token::Number(x) => Ok(self.leaf(Expr::Number(x))),
+            Token::Text(text) => Ok(self.leaf(Expr::Text(text))),
+            Token::Quoted(name) => Ok(self.leaf(Expr::Feature(name))),
             Token::Symbol("(") => {
                 self.advance();
                 let inner = self.expr()?;
@@ -282,17 +293,14 @@ impl Parser<'_> {
                 Ok(inner)
             }
             Token::Name(name) => match name.as_str() {
-                "true" | "false" => {
-                    self.advance();
-                    Ok(Expr::Bool(name == "true"))
-                }
+                "true" | "false" => Ok(self.leaf(Expr::Bool(name == "true"))),
                 "if" => self.expr(),
                 "and" | "or" | "not" | "then" | "else" => Err(self.expected(WHAT)),
                 _ => {
-                    self.advance();
+                    let feature = self.leaf(Expr::Feature(name.clone()));
                     match Function::ALL.into_iter().find(|f| f.name() == name) {
                         Some(function) if *self.peek() == Token::Symbol("(") => self.call(function),
-                        _ => Ok(Expr::Feature(name)),
+                        _ => Ok(feature),
                     }
                 }
             },
@@ -300,15 +308,16 @@ impl Parser<'_> {
         }
     }
 
-    fn call(&mut self, function: Function) -> Result<Expr, ParseError> {
+    fn call(&mut self, function: Function) -> Result<Tree, ParseError> {
         self.expect("(")?;
-        let mut args = vec![self.expr()?];
+        let first = self.expr()?;
+        let (mut args, mut depth) = (vec![first.expr], first.depth);
         while self.take(",") {
-            // `min` and `max` nest to the left in the typed tree, like chains of operators.
-            if args.len() == MAX_CHAIN {
-                return Err(self.expected(&format!("no more than {MAX_CHAIN} operands")));
-            }
-            args.push(self.expr()?);
+            let next = self.expr()?;
+            // `min` and `max` nest to the left in the typed tree, as operators in a row do.
+            let tree = self.above(depth.max(next.depth), next.expr)?;
+            args.push(tree.expr);
+            depth = tree.depth;
         }
         let fits = if function.is_variadic() { args.len() >= 2 } else { args.len() == 1 };
         if !fits {
@@ -316,6 +325,6 @@ impl Parser<'_> {
             return Err(self.expected(&format!("{wanted} for {}", function.name())));
         }
         self.expect(")")?;
-        Ok(Expr::Call(function, args))
+        self.above(depth, Expr::Call(function, args))
     }
 }

@@ -6,27 +6,33 @@ use super::syntax::{COMPARISON, Expr, Function, UnaryOp};
 
 const WORDS: [&str; 8] = ["if", "then", "else", "and", "or", "not", "true", "false"];
 
-/// The precedence of `not` lies between `and` and the comparisons.
-const NOT: u8 = 3;
 const NEG: u8 = 7;
 
 impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_expr(f, self, 0)
+        write_expr(f, self, 0, 0)
     }
 }
 
-/// Writes `expr`, in brackets if it binds less tightly than `least`.
-fn write_expr(f: &mut fmt::Formatter<'_>, expr: &Expr, least: u8) -> fmt::Result {
+/// Writes `expr`, in brackets where it binds less tightly than `least`, or where the operator that follows, of this
+/// precedence (0: none), would become part of it.
+///
+/// Every bracket here is one that any text of the same tree must have, so the text is never nested more deeply
+/// than [`parse`](super::parse) allowed.
+fn write_expr(f: &mut fmt::Formatter<'_>, expr: &Expr, least: u8, follows: u8) -> fmt::Result {
     let own = match expr {
         Expr::If(..) => 0,
         Expr::Binary(op, ..) => op.precedence(),
-        Expr::Unary(UnaryOp::Not, _) => NOT,
         Expr::Unary(UnaryOp::Neg, _) => NEG,
         Expr::Number(x) if x.is_sign_negative() => NEG,
         _ => u8::MAX,
     };
-    let brackets = own < least;
+    let brackets = match expr {
+        // Its operand goes on for as long as operators bind more tightly.
+        Expr::Unary(UnaryOp::Not, _) => follows >= COMPARISON,
+        _ => own < least,
+    };
+    let follows = if brackets { 0 } else { follows };
     if brackets {
         f.write_char('(')?;
     }
@@ -37,34 +43,33 @@ fn write_expr(f: &mut fmt::Formatter<'_>, expr: &Expr, least: u8) -> fmt::Result
         Expr::Feature(name) => write_feature(f, name)?,
         Expr::Unary(UnaryOp::Not, a) => {
             f.write_str("not ")?;
-            write_expr(f, a, COMPARISON)?;
+            write_expr(f, a, COMPARISON, follows)?;
         }
         Expr::Unary(UnaryOp::Neg, a) => {
             f.write_char('-')?;
-            // `-1` is a number, so the negation of a number needs brackets.
-            let least = if matches!(**a, Expr::Number(_)) { u8::MAX } else { NEG };
-            if least == u8::MAX {
+            // `-1` is a number of its own, so the minus of a number takes brackets.
+            if matches!(**a, Expr::Number(x) if x.is_sign_positive()) {
                 f.write_char('(')?;
-                write_expr(f, a, 0)?;
+                write_expr(f, a, 0, 0)?;
                 f.write_char(')')?;
             } else {
-                write_expr(f, a, least)?;
+                write_expr(f, a, NEG, follows)?;
             }
         }
         Expr::Binary(op, a, b) => {
             // Comparisons do not chain, so a left operand of the same level needs brackets too.
             let left = if own == COMPARISON { own + 1 } else { own };
-            write_expr(f, a, left)?;
+            write_expr(f, a, left, own)?;
             write!(f, " {} ", op.symbol())?;
-            write_expr(f, b, own + 1)?;
+            write_expr(f, b, own + 1, follows)?;
         }
         Expr::If(c, a, b) => {
             f.write_str("if ")?;
-            write_expr(f, c, 0)?;
+            write_expr(f, c, 0, 0)?;
             f.write_str(" then ")?;
-            write_expr(f, a, 0)?;
+            write_expr(f, a, 0, 0)?;
             f.write_str(" else ")?;
-            write_expr(f, b, 0)?;
+            write_expr(f, b, 0, 0)?;
         }
         Expr::Call(function, args) => {
             write!(f, "{}(", function.name())?;
@@ -72,7 +77,7 @@ fn write_expr(f: &mut fmt::Formatter<'_>, expr: &Expr, least: u8) -> fmt::Result
                 if i > 0 {
                     f.write_str(", ")?;
                 }
-                write_expr(f, arg, 0)?;
+                write_expr(f, arg, 0, 0)?;
             }
             f.write_char(')')?;
         }

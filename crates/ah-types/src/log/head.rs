@@ -63,7 +63,8 @@ impl Name<'_> {
         serde_json::from_slice(line).map_err(|e| {
             let text = e.to_string();
             // The place has its own fields.
-            let why = reason(text.rsplit_once(" at line ").map_or(&text, |(why, _)| why));
+            let why = text.rsplit_once(" at line ").map_or(&*text, |(why, _)| why);
+            let why = reason(&why.replace('\n', " "));
             self.malformed(
                 1,
                 e.column(),

@@ -1,13 +1,28 @@
-//! Artefacts are written to a temporary file and renamed, so that a reader sees the old file or the new
-//! one, never a part.
+//! Files that are read or written whole. Artefacts are written beside their place and renamed, so that a reader sees
+//! the old file or the new one, never a part.
 
-use std::io::{self, ErrorKind, Write};
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Longer chains of symbolic links are refused, as Linux does.
 const MAX_LINKS: usize = 40;
 
-/// Writes `bytes` to `path` through a temporary file in the same folder.
+/// Reads a text file of at most so many MiB. A device may give bytes without end.
+///
+/// # Errors
+/// Any I/O error; a longer file is one of the kind `FileTooLarge`.
+pub fn read_text(path: &Path, most_mib: u64) -> io::Result<String> {
+    let mut text = String::new();
+    let read = File::open(path)?.take((most_mib << 20) + 1).read_to_string(&mut text)?;
+    if read as u64 > most_mib << 20 {
+        let why = format!("it is larger than {most_mib} MiB, as no honest one is");
+        return Err(io::Error::new(ErrorKind::FileTooLarge, why));
+    }
+    Ok(text)
+}
+
+/// Writes `bytes` to `path` by way of a temporary file in the same folder.
 ///
 /// A symbolic link at `path` stays, and its target is written. A new file obeys the umask; one that
 /// replaces another takes over its permissions. Anything else at `path` (a pipe, `/dev/stdout`) is
@@ -69,6 +84,12 @@ mod tests {
         let error = write_atomic(full, b"x").expect_err("a full disk");
         assert_eq!(error.kind(), ErrorKind::StorageFull);
         assert!(!fs::metadata(full).expect("still there").is_file());
+    }
+
+    #[test]
+    fn endless_files_are_refused() {
+        let error = read_text(Path::new("/dev/zero"), 1).expect_err("endless");
+        assert_eq!(error.kind(), ErrorKind::FileTooLarge);
     }
 
     #[test]

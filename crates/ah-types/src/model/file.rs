@@ -24,7 +24,10 @@ const FORMAT: &str = "autoheuristic-model";
 /// The version that this crate reads and writes.
 const VERSION: u32 = 2;
 
-/// The keys that are read first, so that a newer file is refused by its version and not by an unknown key.
+/// The largest file that is read: a tree of 5,000 leaves that each rank 300 choices takes 300 MiB.
+const MAX_MIB: u64 = 1024;
+
+/// What is read first, so that a newer file is refused by its version and not by an unknown key.
 #[derive(Deserialize)]
 struct Header {
     format: String,
@@ -120,7 +123,7 @@ impl Model {
     /// # Errors
     /// [`ModelError`] with the file and the mistake.
     pub fn read(path: &Path) -> Result<Self, ModelError> {
-        let text = std::fs::read_to_string(path).map_err(|source| ModelError::Io {
+        let text = artefact::read_text(path, MAX_MIB).map_err(|source| ModelError::Io {
             path: path.to_owned(),
             action: "read",
             source,

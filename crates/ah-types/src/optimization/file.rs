@@ -4,6 +4,10 @@ use std::path::Path;
 
 use super::definition::Optimization;
 use super::error::OptimizationError;
+use crate::artefact;
+
+/// The largest file that is read.
+pub(super) const MAX_MIB: u64 = 16;
 
 macro_rules! built_in {
     ($($file:literal),* $(,)?) => {
@@ -37,7 +41,7 @@ impl Optimization {
     /// # Errors
     /// [`OptimizationError`] with the file and, for bad TOML, line and column.
     pub fn read(path: &Path) -> Result<Self, OptimizationError> {
-        let text = std::fs::read_to_string(path)
+        let text = artefact::read_text(path, MAX_MIB)
             .map_err(|source| OptimizationError::Io { path: path.to_owned(), source })?;
         Self::parse(&text, path)
     }

@@ -6,7 +6,10 @@
 
 pub mod columns;
 pub mod domain;
+mod exclude;
+pub mod formula;
 pub mod irregularities;
+pub mod random;
 pub mod rows;
 pub mod split;
 pub mod table;

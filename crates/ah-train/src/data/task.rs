@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use ah_types::log::{self, Log, Metadata, ReadOptions, Source};
 use ah_types::shown::{listed, quoted};
 use ah_types::{
-    ChoiceId, Context, Feature, Features, Optimization, Precondition, Schema, TrainingPolicy, expr,
+    ChoiceId, Context, Derived, Feature, Features, Optimization, Precondition, Schema, TrainingPolicy, expr,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -74,7 +74,8 @@ impl Task {
     pub fn read(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<Self, TrainError> {
         let mut log = read_logs(params)?;
         let mut warnings = irregularities::warnings(&log.irregularities);
-        let optimization = optimization(params, &log.metadata, &log.schema, &mut warnings)?;
+        exclude::exclude(&mut log, &params.exclude)?;
+        let (optimization, undeclared) = optimization(params, &log)?;
         check_names(&optimization, &log.schema)?;
         let policy = policy.unwrap_or(&optimization.training);
         let features = features(&optimization, policy, &log.schema, &mut warnings)?;
@@ -191,13 +192,12 @@ fn read_logs(params: &ValidParams) -> Result<Log, TrainError> {
     Ok(log::read_with(&paths, options)?)
 }
 
-/// The given or built-in optimization, with the given training policy.
-fn optimization(
-    params: &ValidParams,
-    metadata: &Metadata,
-    schema: &Schema,
-    warnings: &mut Vec<String>,
-) -> Result<Optimization, TrainError> {
+/// Returns the given or built-in optimization, with the given training policy. The flag is true if there is
+/// none, so that only the log declares it.
+fn optimization(params: &ValidParams, log: &Log) -> Result<(Optimization, bool), TrainError> {
+    let metadata = &log.metadata;
+    let built_in = Optimization::built_in_names().any(|name| name == metadata.name);
+    let undeclared = params.optimization.is_none() && !built_in;
     let mut optimization = match &params.optimization {
         Some(path) => {
             let optimization = Optimization::read(path)?;
@@ -337,7 +337,7 @@ fn named_fallback(
     table.named(flag, choice).map(Some)
 }
 
-/// The inputs with a usable choice and all features defined.
+/// Returns the inputs with a usable choice and all features defined.
 fn usable(
     table: &Table,
     features: &Features,

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::benchmarks::Defaults;
 use super::error::{ImportError, listed};
 use super::params::ImportParams;
@@ -54,9 +56,10 @@ impl Roles {
     /// [`ImportError::UnknownColumn`]; [`ImportError::Parameter`] if a flag is missing.
     pub fn find(path: &Path, table: &dyn Table, params: &ImportParams) -> Result<Self, ImportError> {
         let defaults = table.defaults();
-        let finder = Finder { path, columns: table.columns(), params };
+        let finder = Finder::new(path, table.columns(), params);
         let features = finder.features(&defaults)?;
-        let is_feature = |name: &String| features.iter().any(|f| f.name() == name);
+        let names: FxHashSet<&str> = features.iter().map(FeatureRole::name).collect();
+        let is_feature = |name: &String| names.contains(name.as_str());
         let (choice, times) = if params.wide {
             (Vec::new(), finder.wide(&is_feature)?)
         } else {
@@ -65,9 +68,9 @@ impl Roles {
         for column in &params.categorical {
             finder.column("--categorical", column)?;
         }
-        let used = |name: &String| {
-            is_feature(name) || choice.iter().chain(&times).any(|column| column.name == *name)
-        };
+        let others: FxHashSet<&str> =
+            choice.iter().chain(&times).map(|column| column.name.as_str()).collect();
+        let used = |name: &String| is_feature(name) || others.contains(name.as_str());
         let unused = table.columns().iter().filter(|name| !used(name)).cloned().collect();
         let failed = params.failed.iter().flatten().filter(|text| !text.is_empty()).cloned();
         let rules = TimeRules {
@@ -83,23 +86,28 @@ impl Roles {
 struct Finder<'a> {
     path: &'a Path,
     columns: &'a [String],
+    /// The position of each column by its name.
+    places: FxHashMap<&'a str, usize>,
+    categorical: FxHashSet<&'a str>,
     params: &'a ImportParams,
 }
 
-impl Finder<'_> {
+impl<'a> Finder<'a> {
+    fn new(path: &'a Path, columns: &'a [String], params: &'a ImportParams) -> Self {
+        // Of equal names the first counts.
+        let places = columns.iter().enumerate().rev().map(|(place, name)| (name.as_str(), place)).collect();
+        let categorical = params.categorical.iter().map(String::as_str).collect();
+        Self { path, columns, places, categorical, params }
+    }
+
     fn column(&self, flag: &'static str, name: &str) -> Result<Column, ImportError> {
-        let index =
-            self.columns.iter().position(|c| c == name).ok_or_else(|| ImportError::UnknownColumn {
-                path: self.path.to_owned(),
-                flag,
-                column: name.to_owned(),
-                known: self.columns.to_vec(),
-            })?;
-        Ok(Column {
-            index,
-            name: name.to_owned(),
-            categorical: self.params.categorical.iter().any(|c| c == name),
-        })
+        let index = *self.places.get(name).ok_or_else(|| ImportError::UnknownColumn {
+            path: self.path.to_owned(),
+            flag,
+            column: name.to_owned(),
+            known: self.columns.to_vec(),
+        })?;
+        Ok(Column { index, name: name.to_owned(), categorical: self.categorical.contains(name) })
     }
 
     fn all(&self, flag: &'static str, names: &[String]) -> Result<Vec<Column>, ImportError> {

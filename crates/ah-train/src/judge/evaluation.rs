@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ah_types::log::{self, Log, ReadOptions};
 use ah_types::shown::listed;
-use ah_types::{Model, artefact};
+use ah_types::{Model, Value, artefact};
 
 use super::comparison::Comparison;
 use super::decisions::{self, JudgedInput};

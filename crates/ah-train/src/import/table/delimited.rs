@@ -3,6 +3,8 @@
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
+use rustc_hash::FxHashSet;
+
 use super::cell::Cell;
 use super::files::text;
 use super::rows::Table;
@@ -32,12 +34,8 @@ impl Delimited {
         if columns.iter().all(String::is_empty) {
             return Err(ImportError::unreadable(path, "a line of column names", "nothing"));
         }
-        if let Some(name) = columns
-            .iter()
-            .enumerate()
-            .find_map(|(i, c)| columns[..i].contains(c).then_some(c))
-            .filter(|c| !c.is_empty())
-        {
+        let mut known = FxHashSet::default();
+        if let Some(name) = columns.iter().find(|name| !name.is_empty() && !known.insert(name.as_str())) {
             return Err(ImportError::Unreadable {
                 path: path.to_owned(),
                 expected: "distinct columns".to_owned(),

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::io::{BufRead, Lines};
 use std::path::{Path, PathBuf};
 
+use ah_types::shown::reason;
+use rustc_hash::FxHashSet;
 use serde_json::{Map, Value as Json};
 
 use super::cell::Cell;
@@ -40,7 +42,7 @@ impl JsonLines {
                 Err(e) => return Err(e),
             }
         }
-        rewound(columns.0)
+        rewound(columns.names)
     }
 }
 
@@ -58,7 +60,11 @@ impl Table for JsonLines {
             }
             self.row = serde_json::from_str(&line).map_err(|e| {
                 let place = Place { path: self.path.clone(), number: self.number, counted: RowNaming::Lines };
-                let fault = Fault::new("", "a JSON object", format!("{} ({e})", quoted(&line)));
+                let fault = Fault::new(
+                    "",
+                    "a JSON object",
+                    format!("{} ({})", quoted(&line), reason(&e.to_string())),
+                );
                 ImportError::Row { place, fault: Box::new(fault) }
             })?;
             return Ok(true);
@@ -93,7 +99,8 @@ impl JsonRows {
         let mut document = String::new();
         text(path)?.read_to_string(&mut document).map_err(io_error(path, "read"))?;
         let parsed = serde_json::from_str(&document).or_else(|e| benchmarks::mended(&document).ok_or(e));
-        let parsed = parsed.map_err(|e| ImportError::unreadable(path, "a JSON document", e.to_string()))?;
+        let parsed =
+            parsed.map_err(|e| ImportError::unreadable(path, "a JSON document", reason(&e.to_string())))?;
         let Results { rows, defaults } = match parsed {
             Json::Array(rows) => listed(rows)
                 .map_err(|found| ImportError::unreadable(path, "a list of JSON objects", found))?,
@@ -104,7 +111,7 @@ impl JsonRows {
         for (_, row) in &rows {
             columns.add(row);
         }
-        Ok(Self { columns: columns.0, rows, defaults, current: 0 })
+        Ok(Self { columns: columns.names, rows, defaults, current: 0 })
     }
 }
 
@@ -148,13 +155,17 @@ impl Table for JsonRows {
 
 /// The names in the order in which they first occur.
 #[derive(Default)]
-struct Columns(Vec<String>);
+struct Columns {
+    names: Vec<String>,
+    known: FxHashSet<String>,
+}
 
 impl Columns {
     fn add(&mut self, row: &Map<String, Json>) {
         for name in row.keys() {
-            if !self.0.contains(name) {
-                self.0.push(name.clone());
+            if !self.known.contains(name) {
+                self.known.insert(name.clone());
+                self.names.push(name.clone());
             }
         }
     }

@@ -22,11 +22,15 @@ class Fixed:
         yield self.fallback
         yield from (i for i in range(self._count) if i != self.fallback)
 
-    def prune(self, user: Callable[..., Any] | None) -> Callable[..., Any]:
-        """Returns an ``early_config_prune`` that leaves only the fallback."""
+    def prune(self, user: Callable[..., Any] | None, filled: Sequence[str]) -> Callable[..., Any]:
+        """Returns an ``early_config_prune`` that leaves only the fallback.
+
+        ``filled`` are parameters that the configurations set to the kernel's default.
+        """
         index = self.fallback
 
         def only_the_fallback(configs: Any, named_args: Any, **kwargs: Any) -> Any:
+            _refuse(filled, named_args, kwargs)
             return [configs[index]]
 
         return only_the_fallback
@@ -82,7 +86,7 @@ class Picker(Fixed):
             yield picked
             yield from self._heuristic.ranked(key)
 
-    def prune(self, user: Callable[..., Any] | None) -> Callable[..., Any]:
+    def prune(self, user: Callable[..., Any] | None, filled: Sequence[str]) -> Callable[..., Any]:
         """Returns an ``early_config_prune`` that leaves only the pick.
 
         ``torch.compile`` traces it, so it is plain: no class, no dictionary of configurations.
@@ -91,6 +95,7 @@ class Picker(Fixed):
         index, fallback = self._index, self.fallback
 
         def only_the_pick(configs: Any, named_args: Any, **kwargs: Any) -> Any:
+            _refuse(filled, named_args, kwargs)
             arguments = {**named_args, **kwargs}
             values = [str(arguments[f.parameter].dtype) if f.is_dtype else arguments[f.parameter] for f in features]
             picked = decide(*values, offered=offered).name
@@ -100,3 +105,10 @@ class Picker(Fixed):
             return [pick]
 
         return only_the_pick
+
+
+def _refuse(filled: Sequence[str], named_args: Any, kwargs: Any) -> None:
+    """Refuses a call that sets a parameter which the configurations set too: torch.compile would take theirs."""
+    for name in filled:
+        if name in named_args or name in kwargs:
+            raise ValueError(f"under torch.compile, set {name} in the configurations instead of in the call")

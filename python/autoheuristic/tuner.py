@@ -10,6 +10,7 @@ when it is loaded.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import inspect
 import math
@@ -101,6 +102,11 @@ class Tuner(Autotuner):  # type: ignore[misc]
         """Parameters that are no run-time arguments."""
         parameters = inspect.signature(self.base_fn).parameters.values()
         self.defaults = {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}
+        filled = {name: self.defaults[name] for name in self.constants - tuned if name in self.defaults}
+        self._filled = tuple(filled)
+        """Compile-time parameters that no configuration sets, because the kernel has a default."""
+        if filled:
+            self.configs = [_with(config, filled) for config in self.configs]
         self._fallback = self._index_of(options.fallback)
         self._launch = self.fn.run
         self._hot: dict[Key, tuple[dict[str, Any], Any]] = {}
@@ -208,7 +214,7 @@ class Tuner(Autotuner):  # type: ignore[misc]
         if self._user_prune is None:
             return None
         kept = self._user_prune(self.configs, dict(zip(self.arg_names, call.args)), **call.kwargs)
-        return frozenset(map(choice_name, kept))
+        return frozenset(self.names[self.configs.index(config)] for config in kept)
 
     def _kept(self, call: Call) -> list[int]:
         """Returns the configurations that are measured: all, or what ``prune_configs_by`` leaves."""
@@ -283,7 +289,7 @@ class Tuner(Autotuner):  # type: ignore[misc]
             return self._user_prune
         # One object: guards of torch.compile compare it by identity.
         if self._pruner is None:
-            self._pruner = mode.prune(self._user_prune)
+            self._pruner = mode.prune(self._user_prune, self._filled)
         return self._pruner
 
     @early_config_prune.setter
@@ -395,6 +401,13 @@ class Tuner(Autotuner):  # type: ignore[misc]
                 f"they are {', '.join(self.names)}"
             )
         return self.names.index(name)
+
+
+def _with(config: Any, filled: Mapping[str, Any]) -> Any:
+    """Returns the configuration with these parameters too: torch.compile needs a value for every parameter."""
+    copied = copy.copy(config)
+    copied.kwargs = {**filled, **config.kwargs}
+    return copied
 
 
 def _innermost(fn: Any) -> Any:

@@ -30,9 +30,9 @@ class Device(fake_device.Device):
 
 
 @triton.jit
-def double(x, y, n, BLOCK: tl.constexpr):
+def double(x, y, n, BLOCK: tl.constexpr, FACTOR: tl.constexpr = 2):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(y + at, tl.load(x + at, mask=at < n) * 2, mask=at < n)
+    tl.store(y + at, tl.load(x + at, mask=at < n) * FACTOR, mask=at < n)
 
 
 def main(folder):
@@ -54,8 +54,22 @@ def main(folder):
         for node in graph.graph.nodes:
             if "triton" in str(node.target):
                 reached = wrap.kernel_side_table.get_kernel(node.kwargs["kernel_idx"])
+                # Inductor compiles only kernels whose every parameter has a value.
+                assert [config.kwargs["FACTOR"] for config in reached.configs] == [2], reached.configs
                 print("graph", [config.kwargs["BLOCK"] for config in reached.configs], flush=True)
         return lambda *inputs: [torch.zeros(1)]
+
+    def sets_the_default(x):
+        y = torch.empty_like(x)
+        kernel[(1,)](x, y, x.numel(), FACTOR=3)
+        return y
+
+    try:
+        torch.compile(sets_the_default, backend=backend, fullgraph=True)(torch.randn(10))
+    except Exception as error:
+        assert "set FACTOR in the configurations" in str(error), error
+    else:
+        raise AssertionError("torch.compile would run the kernel with FACTOR=2")
 
     for dynamic in (False, True):
         torch._dynamo.reset()

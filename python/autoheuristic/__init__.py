@@ -17,6 +17,7 @@ from .decorator import tune
 from .errors import (
     AutoHeuristicError,
     AutoHeuristicWarning,
+    BusyError,
     ConfigError,
     FeatureError,
     HeuristicError,
@@ -32,6 +33,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AutoHeuristicError",
     "AutoHeuristicWarning",
+    "BusyError",
     "ConfigError",
     "FeatureError",
     "HeuristicError",

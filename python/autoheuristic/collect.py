@@ -6,6 +6,7 @@ not measured again.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import importlib
 import inspect
@@ -13,13 +14,19 @@ import json
 import random
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
 
-from .errors import AutoHeuristicError, DeviceLostError, MeasureError, UsageError
+from .errors import AutoHeuristicError, BusyError, DeviceLostError, MeasureError, UsageError
 from .log import text
 from .race import TimingPolicy
+
+try:
+    import fcntl
+except ImportError:  # Windows: nothing keeps two collectors apart.
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from .tuner import Tuner
@@ -118,11 +125,45 @@ def collect(
     """Measures the kernel on the inputs and appends to the log. No input is begun after ``max_seconds``.
 
     Raises:
+        BusyError: Another collector measures into this log.
         DeviceLostError: The device was lost; the input is noted beside the log, and a later run passes over it.
         LogError: The log is of another run.
         UsageError: The example failed.
 
     """
+    with only_collector(log):
+        return _collect(kernel, inputs, log, seed, max_seconds, policy, progress)
+
+
+@contextlib.contextmanager
+def only_collector(log: Path) -> Iterator[None]:
+    """Holds the lock that ``ah-collect`` holds too: two collectors would measure the same inputs.
+
+    Raises:
+        BusyError: Another collector holds it.
+
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with open(f"{log}.outcomes.jsonl", "ab") as file:
+        if fcntl is not None:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise BusyError(
+                    f"{log}: another collector measures into it; wait until it ends, or write to another file (-o)"
+                ) from error
+        yield
+
+
+def _collect(
+    kernel: Tuner,
+    inputs: list[dict[str, Any]],
+    log: Path,
+    seed: int,
+    max_seconds: float,
+    policy: TimingPolicy | None,
+    progress: Callable[[Summary], None] | None,
+) -> Summary:
     recorder = kernel.collect_into(log, policy, seed)
     notes = Path(f"{log}.lost.jsonl")
     lost = set(notes.read_text(encoding="utf-8").splitlines()) if notes.exists() else set()

@@ -74,6 +74,8 @@ def _not_yet(args: Any, kwargs: Any) -> Key:
 class Tuner(Autotuner):  # type: ignore[misc]
     """A tuned kernel; ``tune`` makes it."""
 
+    configs: list[Any]
+
     def __init__(self, fn: Any, configs: Sequence[Any], key: Sequence[str], options: Options, **arguments: Any):
         """Wraps ``fn``; ``arguments`` are those of ``triton.autotune``.
 

@@ -9,7 +9,7 @@ from fake_triton import Kernel, tensors
 import autoheuristic
 from autoheuristic import Log
 from autoheuristic.__main__ import main
-from autoheuristic.collect import in_seeded_order
+from autoheuristic.collect import in_seeded_order, only_collector
 
 
 @pytest.fixture
@@ -84,6 +84,14 @@ def test_an_input_that_lost_the_device_is_passed_over_next_time(kernel, tmp_path
     device.broken = None
     assert run(tmp_path, inputs) == 0
     assert "19 inputs measured" in capsys.readouterr().err
+
+
+def test_a_second_collector_is_refused(kernel, tmp_path, inputs, capsys):
+    with only_collector(tmp_path / "train.txt"):
+        assert run(tmp_path, inputs) == 4
+    assert "another collector measures into it" in capsys.readouterr().err
+    assert not (tmp_path / "train.txt").exists() and kernel.seen == []
+    assert run(tmp_path, inputs) == 0, "the lock ends with the run"
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,12 @@ import json
 import math
 import warnings
 
+import fake_device
 import pytest
 import triton
 from fake_device import IDENTITY, Tensor
 from fake_triton import Kernel, tensors
+from triton.compiler.errors import CompilationError
 from triton.runtime.errors import OutOfResources
 
 import autoheuristic
@@ -65,7 +67,10 @@ def test_a_type_is_part_of_the_key(kernel):
     assert len(tuner.cache) == 2
 
 
-@pytest.mark.parametrize("fault", [TOO_LARGE, "wrong", "idle"])
+NOT_COMPILING = CompilationError("def double(): ...", None, "not a kernel")
+
+
+@pytest.mark.parametrize("fault", [TOO_LARGE, NOT_COMPILING, "wrong", "idle"])
 def test_a_configuration_that_misbehaves_is_never_picked(kernel, fault):
     kernel.ms[32] = 0.001
     kernel.faults[32] = fault
@@ -75,6 +80,15 @@ def test_a_configuration_that_misbehaves_is_never_picked(kernel, fault):
     assert tuner.configs_timings[CONFIGS[1]] == math.inf
     assert y.values == [2 * v for v in x.values]
     assert 32 not in kernel.launched[4:], "it is not timed"
+
+
+def test_a_time_that_is_no_number_is_a_failure(kernel, device, monkeypatch):
+    monkeypatch.setattr(fake_device.Event, "elapsed_time", lambda start, end: math.nan)
+    with pytest.warns(AutoHeuristicWarning, match="a sample took nan ms.*The fallback"):
+        x, y = call(tuned(kernel), 10)
+    assert y.values == [2 * v for v in x.values], "the fallback ran"
+    with pytest.raises(MeasureError, match="a sample took nan ms"):
+        call(tuned(kernel, strict=True), 10)
 
 
 def test_when_the_first_cannot_be_launched_the_next_is_the_reference(kernel):

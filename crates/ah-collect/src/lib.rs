@@ -43,6 +43,8 @@ pub use collect::collect;
 pub use error::CollectError;
 pub use observer::Observer;
 pub use options::Options;
+#[cfg(feature = "kernels")]
+pub use own::CudaSource;
 #[cfg(unix)]
 pub use own::open_commands;
 pub use own::{Decision, FeatureValue, NamedDecision, decision};

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use ah_cli::stderr;
-use ah_collect::CollectError;
 use ah_collect::backend::{self, Backend};
 use ah_collect::cli::{self, RunFlags, RunnerSource};
 use ah_collect::worker::{Limits, Worker};
+use ah_collect::{CollectError, CudaSource};
 use ah_measure::Runner;
 use ah_types::Optimization;
+use ah_types::log::Log;
 use clap::{Parser, ValueEnum};
 
 fn main() -> ExitCode {
@@ -97,6 +98,14 @@ impl Flags {
         Ok(backend::optimization(name, backend)?)
     }
 
+    /// Returns the kernel of --optimization, if its choices are configurations of one.
+    fn cuda_source(&self, name: Option<&str>) -> Result<Option<CudaSource>, CollectError> {
+        match (&self.optimization, self.own(name)?) {
+            (Some(path), Some(_)) => CudaSource::read(path),
+            _ => Ok(None),
+        }
+    }
+
     /// Returns the runner of --optimization, if its choices are commands.
     fn commands(&self, name: Option<&str>) -> Result<Option<Box<dyn Runner>>, CollectError> {
         #[cfg(unix)]
@@ -131,7 +140,15 @@ impl RunnerSource for Flags {
         if let Some(commands) = self.commands(name)? {
             return Ok(vec![commands]);
         }
-        let backend = self.backend();
+        let backend = match (self.cuda_source(name)?, self.backend) {
+            (None, _) => self.backend(),
+            (Some(_), BackendFlag::Auto | BackendFlag::Cuda) => Backend::Cuda,
+            (Some(_), other) => {
+                return Err(CollectError::Usage(format!(
+                    "[cuda] describes a kernel for a GPU, found --backend {other:?}; leave --backend out"
+                )));
+            }
+        };
         let optimization = self.chosen(name, backend)?;
         let devices = match self.devices.as_slice() {
             [] => &[self.device],
@@ -149,6 +166,9 @@ impl RunnerSource for Flags {
     }
 
     fn open_in_worker(&self) -> Result<Box<dyn Runner>, CollectError> {
+        if let Some(source) = self.cuda_source(None)? {
+            return source.open(self.device);
+        }
         let backend = self.backend();
         backend::open(self.chosen(None, backend)?, backend, self.device, true)
     }
@@ -160,7 +180,17 @@ impl RunnerSource for Flags {
         })
     }
 
+    fn work(&self, log: &Log) -> Option<String> {
+        self.cuda_source(None).ok().flatten()?.work(log)
+    }
+
     fn list(&self) -> Result<String, CollectError> {
+        if let Some(source) = self.cuda_source(None)? {
+            let choices = source.choices();
+            let listed: String = choices.iter().map(|choice| format!("\n    {choice}")).collect();
+            let about = cli::list_of(&self.chosen(None, Backend::Cuda)?, None);
+            return Ok(format!("{about}\n  {} choices:{listed}", choices.len()));
+        }
         if let Some(commands) = self.commands(None)? {
             return Ok(cli::list_of(&commands.subject().optimization, Some(commands.subject())));
         }

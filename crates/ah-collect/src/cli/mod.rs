@@ -51,6 +51,12 @@ pub trait RunnerSource {
     /// A file of the user's cannot be read.
     fn optimization(&self, name: &str) -> Result<Option<Optimization>, CollectError>;
 
+    /// Returns what the winners of a log do in a second, where the program knows the work of an input.
+    fn work(&self, log: &log::Log) -> Option<String> {
+        let _ = log;
+        None
+    }
+
     /// Returns the text of `--list`.
     ///
     /// # Errors
@@ -111,6 +117,9 @@ fn describe(source: &dyn RunnerSource, path: &Path, repeat: Option<&Path>) -> Re
     let log = log::read(&[path])?;
     let optimization = source.optimization(&log.metadata.name)?;
     stdout(&format!("{}\n", LogFacts::of(&log, optimization.as_ref())))?;
+    if let Some(work) = source.work(&log) {
+        stdout(&format!("{work}\n"))?;
+    }
     if let Some(repeat) = repeat {
         let noise = RepeatNoise::between(&log, &log::read(&[repeat])?).ok_or_else(|| {
             CollectError::TooLittle(format!("{} and {} share no input", path.display(), repeat.display()))

@@ -6,6 +6,8 @@ mod podium;
 
 pub use facts::LogFacts;
 pub use noise::RepeatNoise;
+#[cfg(feature = "kernels")]
+pub(crate) use podium::{Podium, medians};
 
 #[cfg(test)]
 mod tests {

@@ -74,6 +74,15 @@ impl Arena {
     /// # Errors
     /// [`CudaError`] if memory runs out.
     pub(crate) fn cut<const N: usize>(&mut self, bytes: [usize; N]) -> Result<[Buffer; N], CudaError> {
+        let buffers = self.cut_all(&bytes)?;
+        Ok(std::array::from_fn(|i| buffers[i]))
+    }
+
+    /// New buffers of these sizes; those handed out before are given up.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub(crate) fn cut_all(&mut self, bytes: &[usize]) -> Result<Vec<Buffer>, CudaError> {
         let total: usize = bytes.iter().map(|b| b.next_multiple_of(ALIGNMENT)).sum();
         if self.block.as_ref().is_none_or(|b| b.buffer.bytes < total) {
             self.block = None;
@@ -81,10 +90,11 @@ impl Arena {
         }
         let base = self.block.as_ref().map_or(0, |b| b.buffer.address);
         self.used = 0;
-        Ok(bytes.map(|bytes| {
+        let cut = |bytes: &usize| {
             let address = base + self.used as u64;
             self.used += bytes.next_multiple_of(ALIGNMENT);
-            Buffer { address, bytes }
-        }))
+            Buffer { address, bytes: *bytes }
+        };
+        Ok(bytes.iter().map(cut).collect())
     }
 }

@@ -46,7 +46,7 @@ pub(crate) struct Gpu {
 }
 
 /// A kernel's file, function and definitions.
-type KernelKey = (Source, &'static str, Vec<String>);
+type KernelKey = (Source, String, Vec<String>);
 
 /// A loaded kernel.
 #[derive(Clone, Debug)]
@@ -62,14 +62,16 @@ pub(crate) enum Arg {
     I32(i32),
     I64(i64),
     F32(f32),
+    F64(f64),
+    U32(u32),
     U64(u64),
 }
 
 /// The number of blocks and of threads a block, and the dynamic shared memory in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {
-    pub(crate) blocks: (u32, u32),
-    pub(crate) threads: (u32, u32),
+    pub(crate) blocks: [u32; 3],
+    pub(crate) threads: [u32; 3],
     pub(crate) shared_memory: u32,
 }
 
@@ -77,8 +79,8 @@ impl Grid {
     /// Returns a one-dimensional grid.
     pub(crate) fn of(blocks: usize, threads: u32) -> Self {
         Self {
-            blocks: (u32::try_from(blocks).unwrap_or(u32::MAX), 1),
-            threads: (threads, 1),
+            blocks: [u32::try_from(blocks).unwrap_or(u32::MAX), 1, 1],
+            threads: [threads, 1, 1],
             shared_memory: 0,
         }
     }
@@ -191,21 +193,28 @@ impl Gpu {
         self.arena.borrow_mut().cut(bytes)
     }
 
+    /// Returns the same for a number of buffers that only the caller knows.
+    pub(crate) fn buffers(&self, bytes: &[usize]) -> Result<Vec<Buffer>, CudaError> {
+        self.arena.borrow_mut().cut_all(bytes)
+    }
+
     /// Returns the kernel `function` of `source` under these definitions, compiled and loaded once.
     pub(crate) fn kernel(
         &self,
         source: Source,
-        function: &'static str,
+        function: &str,
         defines: Vec<String>,
     ) -> Result<Kernel, CudaError> {
-        let key = (source, function, defines);
+        let key = (source, function.to_owned(), defines);
         if let Some(kernel) = self.loaded.borrow().get(&key) {
             return Ok(kernel.clone());
         }
         let code = self.compiler.compile(source, &key.2)?;
         let module =
             self.context.load_module(Ptx::from_binary(code)).map_err(CudaError::driver("load a kernel"))?;
-        let function = module.load_function(function).map_err(CudaError::driver("find a kernel"))?;
+        let function = module
+            .load_function(function)
+            .map_err(|_| CudaError::NoKernel { file: source.file, kernel: function.to_owned() })?;
         let kernel = Kernel { function, shared_memory: Cell::new(0) };
         self.loaded.borrow_mut().insert(key, kernel.clone());
         Ok(kernel)
@@ -235,8 +244,8 @@ impl Gpu {
     pub(crate) fn launch(&self, kernel: &Kernel, grid: Grid, args: &[Arg]) -> Result<(), CudaError> {
         kernel.allow(grid.shared_memory)?;
         let config = LaunchConfig {
-            grid_dim: (grid.blocks.0, grid.blocks.1, 1),
-            block_dim: (grid.threads.0, grid.threads.1, 1),
+            grid_dim: grid.blocks.into(),
+            block_dim: grid.threads.into(),
             shared_mem_bytes: grid.shared_memory,
         };
         let mut launch = self.stream.launch_builder(&kernel.function);
@@ -246,6 +255,8 @@ impl Gpu {
                 Arg::I32(x) => launch.arg(x),
                 Arg::I64(x) => launch.arg(x),
                 Arg::F32(x) => launch.arg(x),
+                Arg::F64(x) => launch.arg(x),
+                Arg::U32(x) => launch.arg(x),
                 Arg::U64(x) => launch.arg(x),
             };
         }
@@ -259,6 +270,14 @@ impl Gpu {
         // SAFETY: the buffer is memory of this device; the stream keeps the order.
         unsafe { result::memset_d8_async(buffer.address, byte, buffer.bytes, self.stream()) }
             .map_err(CudaError::driver("fill memory"))
+    }
+
+    /// Copies on the device.
+    pub(crate) fn copy(&self, from: Buffer, to: Buffer) -> Result<(), CudaError> {
+        assert!(from.bytes <= to.bytes, "copying past the end of a buffer");
+        // SAFETY: both are memory of this device, and `to` is large enough; the stream keeps the order.
+        unsafe { result::memcpy_dtod_async(to.address, from.address, from.bytes, self.stream()) }
+            .map_err(CudaError::driver("copy memory"))
     }
 
     /// Waits for all work and copies to the host.

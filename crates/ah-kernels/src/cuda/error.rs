@@ -59,6 +59,14 @@ pub enum CudaError {
         /// The compiler's messages, with the lines of the kernel's own file.
         log: String,
     },
+    /// A file has no kernel of this name.
+    #[error("{file} has no kernel {kernel:?}; declare it as `extern \"C\" __global__ void {kernel}(…)`")]
+    NoKernel {
+        /// The file.
+        file: &'static str,
+        /// The name.
+        kernel: String,
+    },
     /// The compiler itself failed.
     #[error("NVRTC: {0}")]
     Nvrtc(String),

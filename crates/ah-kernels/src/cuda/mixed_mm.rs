@@ -22,8 +22,8 @@ use crate::features;
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
 
-const SOURCE: Source = Source { file: "mixed_mm.cu", text: MixedMm::SOURCE };
-const CONVERT: Source = Source { file: "convert.cu", text: include_str!("convert.cu") };
+const SOURCE: Source = Source::shipped("mixed_mm.cu", MixedMm::SOURCE);
+const CONVERT: Source = Source::shipped("convert.cu", include_str!("convert.cu"));
 
 /// Measures `mixed_mm` on a GPU.
 pub(super) struct MixedMmRunner {

@@ -22,8 +22,8 @@ use crate::features::{self, Layout};
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
 
-const SOURCE: Source = Source { file: "mm.cu", text: Mm::SOURCE };
-const TMA_SOURCE: Source = Source { file: "mm_tma.cu", text: MmTma::SOURCE };
+const SOURCE: Source = Source::shipped("mm.cu", Mm::SOURCE);
+const TMA_SOURCE: Source = Source::shipped("mm_tma.cu", MmTma::SOURCE);
 
 /// The number of cuBLASLt's algorithms to offer: for 16-bit floats, float32, TF32.
 const ALGORITHMS: [usize; 3] = [20, 6, 8];

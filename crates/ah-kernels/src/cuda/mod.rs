@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | `pad_mm`, `mm`, `mixed_mm`, `softmax` | the runner of one optimization |
 //! | `faults` | a runner whose kernels misbehave on purpose |
+//! | `source` | a kernel from a user's file |
 //! | `products` | a product's operands and result on the host, for tests |
 //! | `subject`, `shape`, `operands`, `workspace` | shared by the runners: policy, features, random operands and checks, memory |
 //! | `cublas`, `cublaslt`, `tensor_map` | products through NVIDIA's libraries, maps for Hopper's copy engine |
@@ -32,6 +33,7 @@ mod pad_mm;
 mod products;
 mod shape;
 mod softmax;
+pub mod source;
 mod subject;
 mod tensor_map;
 mod workspace;

@@ -16,10 +16,25 @@ pub(crate) struct Source {
     /// The file's name, for messages.
     pub(crate) file: &'static str,
     pub(crate) text: &'static str,
+    /// The compiler's options for a user's file; `None` for one of ours, which is compiled behind
+    /// [`kernels::COMMON`].
+    options: Option<&'static [String]>,
 }
 
-/// The text in front of every source.
-const COMMON: Source = Source { file: "common.cuh", text: kernels::COMMON };
+impl Source {
+    /// A file of ours.
+    pub(crate) const fn shipped(file: &'static str, text: &'static str) -> Self {
+        Self { file, text, options: None }
+    }
+
+    /// A user's file. It stays in memory until the process ends: a process measures one.
+    pub(crate) fn of_user(file: String, text: String, options: Vec<String>) -> Self {
+        Self { file: file.leak(), text: text.leak(), options: Some(options.leak()) }
+    }
+}
+
+/// The name of [`kernels::COMMON`] in messages.
+const COMMON_FILE: &str = "common.cuh";
 
 /// The compiler for one device; the [module](self) describes its cache.
 #[derive(Debug)]
@@ -50,16 +65,21 @@ impl Compiler {
     /// # Errors
     /// [`CudaError::Compile`] with the compiler's messages.
     pub(crate) fn compile(&self, source: Source, defines: &[String]) -> Result<Vec<u8>, CudaError> {
-        let text = format!(
-            "#line 1 \"{}\"\n{}\n#line 1 \"{}\"\n{}",
-            COMMON.file, COMMON.text, source.file, source.text
-        );
-        let mut options = vec![
-            format!("--gpu-architecture={}", self.architecture),
-            "--std=c++17".to_owned(),
-            // Helpers need no __device__.
-            "-default-device".to_owned(),
-        ];
+        let text = match source.options {
+            None => format!(
+                "#line 1 \"{COMMON_FILE}\"\n{}\n#line 1 \"{}\"\n{}",
+                kernels::COMMON,
+                source.file,
+                source.text
+            ),
+            Some(_) => format!("#line 1 \"{}\"\n{}", source.file, source.text),
+        };
+        let mut options = vec![format!("--gpu-architecture={}", self.architecture), "--std=c++17".to_owned()];
+        match source.options {
+            // Our helpers have no __device__.
+            None => options.push("-default-device".to_owned()),
+            Some(of_user) => options.extend_from_slice(of_user),
+        }
         options.extend(defines.iter().map(|d| format!("-D{d}")));
         let path = self.folder.as_ref().map(|folder| {
             let mut hash = blake3::Hasher::new();

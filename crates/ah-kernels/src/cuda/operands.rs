@@ -8,7 +8,7 @@ use super::error::CudaError;
 use super::nvrtc::Source;
 use ah_measure::Failure;
 
-const SOURCE: Source = Source { file: "operands.cu", text: include_str!("operands.cu") };
+const SOURCE: Source = Source::shipped("operands.cu", include_str!("operands.cu"));
 /// Elements of a product that are compared; smaller products are compared whole. If a tile of a 128th of
 /// the product is wrong throughout, all samples miss it with a probability of (1 − 1/128)²⁰⁴⁸ = 1e-7.
 /// Elements that are not written or not finite are always found.

@@ -18,7 +18,7 @@ use crate::features::{self, Layout, Padding};
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
 
-const SOURCE: Source = Source { file: "padding.cu", text: include_str!("padding.cu") };
+const SOURCE: Source = Source::shipped("padding.cu", include_str!("padding.cu"));
 
 /// Least and greatest size of a drawn dimension: PyTorch measures up to 65536, and decides on Hopper only from
 /// 768 up.

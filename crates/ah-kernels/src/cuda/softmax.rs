@@ -17,7 +17,7 @@ use super::workspace::grid;
 use ah_measure::sampling::{self, Rng};
 use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
 
-const SOURCE: Source = Source { file: "softmax.cu", text: Softmax::SOURCE };
+const SOURCE: Source = Source::shipped("softmax.cu", Softmax::SOURCE);
 
 /// Measures `softmax` on a GPU.
 pub(super) struct SoftmaxRunner {

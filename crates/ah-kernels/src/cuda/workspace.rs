@@ -79,5 +79,5 @@ impl Workspace {
 }
 
 pub(crate) fn grid(launch: &Launch) -> Grid {
-    Grid { blocks: (launch.grid, 1), threads: (launch.block, 1), shared_memory: launch.shared_memory }
+    Grid { blocks: [launch.grid, 1, 1], threads: [launch.block, 1, 1], shared_memory: launch.shared_memory }
 }

@@ -46,6 +46,9 @@ pub struct Optimization {
     /// The choices as command lines; only `ah-collect` reads this table.
     #[serde(default, skip_serializing)]
     pub commands: IgnoredAny,
+    /// The choices as configurations of a CUDA kernel; `ah-collect` alone reads this table.
+    #[serde(default, skip_serializing)]
+    pub cuda: IgnoredAny,
 }
 
 /// The rule of one choice.
@@ -99,6 +102,7 @@ impl Optimization {
             choices: Vec::new(),
             training: TrainingPolicy::default(),
             commands: IgnoredAny,
+            cuda: IgnoredAny,
         }
     }
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use ah_measure::sampling::{self, Rng};
-use ah_types::{FeatureKind, Optimization, Value};
+use ah_types::Optimization;
 use serde::Deserialize;
 
+use super::super::drawn::{self, Draw, ScalarText};
 use super::template::{CommandTemplate, CommandText, Piece, fill, pieces};
 
 /// The file; everything except the commands is the optimization.
@@ -58,55 +58,6 @@ pub(super) enum Clock {
     PrintedMicroseconds,
 }
 
-/// A value in TOML.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(untagged)]
-pub(super) enum ScalarText {
-    Integer(i64),
-    Float(f64),
-    Bool(bool),
-    Text(String),
-}
-
-impl ScalarText {
-    fn value(&self) -> Value {
-        match self {
-            Self::Integer(x) => Value::from(*x),
-            Self::Float(x) => Value::from(*x),
-            Self::Bool(b) => Value::from(*b),
-            Self::Text(text) => Value::from(text.as_str()),
-        }
-    }
-
-    fn text(&self) -> String {
-        match self {
-            Self::Integer(x) => x.to_string(),
-            Self::Float(x) => x.to_string(),
-            Self::Bool(b) => b.to_string(),
-            Self::Text(text) => text.clone(),
-        }
-    }
-}
-
-/// How a feature is drawn.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(untagged)]
-pub(super) enum Draw {
-    /// One of these, with equal probability.
-    OneOf(Vec<ScalarText>),
-    /// A whole number; each octave has the same probability.
-    Range { from: u64, to: u64 },
-}
-
-impl Draw {
-    pub(super) fn draw(&self, rng: &mut Rng) -> Value {
-        match self {
-            Self::OneOf(values) => sampling::pick(rng, values).value(),
-            Self::Range { from, to } => Value::from(sampling::log_uniform(rng, *from, *to)),
-        }
-    }
-}
-
 /// The table, checked: one command for each choice.
 #[derive(Debug)]
 pub(super) struct Commands {
@@ -145,40 +96,13 @@ impl CommandsTable {
                 return Err(format!("commands.parameters: {name:?} is a feature or {{folder}}; rename it"));
             }
         }
-        if let Some(name) = self.inputs.keys().find(|n| !optimization.features.iter().any(|f| f.name == **n))
-        {
-            return Err(format!(
-                "commands.inputs: {name:?} is not a feature; add a [[feature]] of this name"
-            ));
-        }
-        let draws = optimization.features.iter().map(|feature| {
-            let Some(draw) = self.inputs.get(&feature.name) else { return Ok(None) };
-            let problem = match draw {
-                Draw::OneOf(values) if values.is_empty() => Some("no value to choose from".to_owned()),
-                Draw::OneOf(values) => values
-                    .iter()
-                    .find(|v| v.value().kind() != feature.kind)
-                    .map(|v| format!("the feature is {}, found {v:?}", feature.kind)),
-                Draw::Range { .. } if feature.kind == FeatureKind::Categorical => {
-                    Some("a categorical feature has no range; list its values".to_owned())
-                }
-                Draw::Range { from, to } if *from == 0 || from > to => {
-                    Some(format!("expected 1 <= from <= to, found {from} and {to}"))
-                }
-                Draw::Range { .. } => None,
-            };
-            match problem {
-                Some(problem) => Err(format!("commands.inputs.{}: {problem}", feature.name)),
-                None => Ok(Some(draw.clone())),
-            }
-        });
         Ok(Commands {
             setup: template("setup", &self.setup)?,
             prepare: template("prepare", &self.prepare)?,
             check: template("check", &self.check)?,
             cleanup: template("cleanup", &self.cleanup)?,
             choices: self.choices()?,
-            inputs: draws.collect::<Result<_, _>>()?,
+            inputs: drawn::check(&self.inputs, optimization).map_err(|e| format!("commands.inputs{e}"))?,
             clock: self.time,
         })
     }

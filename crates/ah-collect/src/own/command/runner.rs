@@ -8,6 +8,7 @@ use ah_measure::{Bench, Burst, Failure, Runner, Subject, this_cpu};
 use ah_types::{ChoiceId, Context, Optimization, OptimizationError, TimingPolicy, Value};
 use tempfile::TempDir;
 
+use super::super::drawn;
 use super::format::{Clock, CommandChoice, Commands, CommandsFile};
 use super::process::{self, Output, Success};
 use super::template::CommandTemplate;
@@ -145,16 +146,7 @@ impl Runner for CommandRunner {
     }
 
     fn draw(&self, rng: &mut Rng) -> Result<Context, Failure> {
-        let mut context = Context::new();
-        for (feature, draw) in self.subject.optimization.features.iter().zip(&self.commands.inputs) {
-            let Some(draw) = draw else {
-                let name = &feature.name;
-                return Err(Failure::failed(format!(
-                    "the feature {name:?} has no range; add {name:?} to [commands.inputs], or give --inputs"
-                )));
-            };
-            context.set(&feature.name, draw.draw(rng));
-        }
+        let context = drawn::draw(&self.subject.optimization, &self.commands.inputs, "commands.inputs", rng)?;
         match self.missing_value(&context) {
             Some(mistake) => Err(Failure::failed(mistake)),
             None => Ok(context),

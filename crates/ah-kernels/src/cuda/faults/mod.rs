@@ -21,7 +21,7 @@ use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
 /// The optimization of this runner.
 pub const OPTIMIZATION: &str = include_str!("faults.toml");
 
-const SOURCE: Source = Source { file: "faults.cu", text: include_str!("faults.cu") };
+const SOURCE: Source = Source::shipped("faults.cu", include_str!("faults.cu"));
 const THREADS: u32 = 256;
 /// More elements than fit any device: 4 TiB.
 const TOO_MANY: u64 = 1 << 40;

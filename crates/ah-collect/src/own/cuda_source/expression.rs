@@ -1,0 +1,101 @@
+//! Expressions over the features of an input and the compile-time parameters of a choice.
+//!
+//! The language is that of derived features ([`ah_types::expr`]).
+
+use ah_types::expr::{self, BoolExpr, TypeError, TypedExpr};
+use ah_types::{Schema, Value};
+use toml::Spanned;
+
+use super::mistake::{Mistake, did_you_mean};
+
+/// A value of the TOML file with its place.
+pub(super) type Located = Spanned<toml::Value>;
+
+/// An expression that computes a number.
+#[derive(Debug)]
+pub(super) struct NumberExpression {
+    /// The key that it belongs to, for messages.
+    key: String,
+    expression: TypedExpr,
+}
+
+impl NumberExpression {
+    /// Reads the value of `key`: a number, or an expression over the features and parameters of `schema`.
+    pub(super) fn new(key: &str, value: &Located, schema: &Schema) -> Result<Self, Mistake> {
+        let wrong = |message: String| Mistake::at(value.span(), format!("{key}: {message}"));
+        let text = match value.get_ref() {
+            toml::Value::Integer(x) => x.to_string(),
+            toml::Value::Float(x) if x.is_finite() => x.to_string(),
+            toml::Value::String(text) => text.clone(),
+            other => {
+                return Err(wrong(format!(
+                    "expected a number or an expression, found a value of type {}",
+                    other.type_str()
+                )));
+            }
+        };
+        let parsed = expr::parse(&text).map_err(|e| wrong(e.to_string()))?;
+        let expression = parsed.resolve(schema).map_err(|e| wrong(explained(&e)))?;
+        if !matches!(expression, TypedExpr::Number(_)) {
+            return Err(wrong(format!("expected an expression that computes a number, found {text:?}")));
+        }
+        Ok(Self { key: key.to_owned(), expression })
+    }
+
+    /// Returns the number in this row.
+    pub(super) fn number(&self, row: &[Value]) -> Result<f64, String> {
+        let number = self.expression.eval_number(row);
+        if number.is_finite() { Ok(number) } else { Err(format!("{} is undefined here", self.key)) }
+    }
+
+    /// Returns the whole number in this row.
+    pub(super) fn whole(&self, row: &[Value], least: u32, most: u64) -> Result<u64, String> {
+        let number = self.number(row)?;
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+        // Checked.
+        if number.fract() == 0.0 && number >= f64::from(least) && number <= most as f64 {
+            Ok(number as u64)
+        } else {
+            let hint = if number.fract() == 0.0 { "" } else { "; round with ceil() or floor()" };
+            Err(format!("{} is {number}, expected a whole number from {least} to {most}{hint}", self.key))
+        }
+    }
+}
+
+/// An expression that holds or not.
+#[derive(Debug)]
+pub(super) struct Condition {
+    pub(super) text: String,
+    holds: BoolExpr,
+    /// Whether it depends on the input, and not on the parameters alone.
+    pub(super) uses_features: bool,
+}
+
+impl Condition {
+    /// Reads a condition over the features and parameters of `schema`; the first `features` are features.
+    pub(super) fn new(key: &str, value: &Located, schema: &Schema, features: usize) -> Result<Self, Mistake> {
+        let wrong = |message: String| Mistake::at(value.span(), format!("{key}: {message}"));
+        let text = value.get_ref().as_str();
+        let text = text.ok_or_else(|| wrong("expected an expression in quotes".to_owned()))?.to_owned();
+        let parsed = expr::parse(&text).map_err(|e| wrong(e.to_string()))?;
+        let holds = parsed.resolve_bool(schema).map_err(|e| wrong(explained(&e)))?;
+        let mut uses_features = false;
+        holds.for_each_feature(&mut |slot| uses_features |= slot < features);
+        Ok(Self { text, holds, uses_features })
+    }
+
+    /// Whether it holds in this row; an undefined condition does not.
+    pub(super) fn holds(&self, row: &[Value]) -> bool {
+        self.holds.eval(row) == Some(true)
+    }
+}
+
+/// The message of a type error, with a proposal for a name that does not exist.
+fn explained(error: &TypeError) -> String {
+    match error {
+        TypeError::UnknownFeature { feature, known, .. } => {
+            format!("{error}{}", did_you_mean(feature, known.iter().map(String::as_str)))
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,319 @@
+//! A kernel from a user's file: compiled, launched, checked and timed as its [`InputPlan`] says.
+//!
+//! The plan is plain data that is made without a GPU (`ah-collect` makes it from a TOML file). On each input
+//! [`UserKernel`] fills the buffers, runs the reference once and keeps its outputs; a choice is checked against these.
+
+mod argument;
+
+pub use argument::{ArgumentType, Fill};
+
+use std::path::{Path, PathBuf};
+
+use ah_measure::{Bench, Burst, Failure};
+use ah_types::{ChoiceId, Device, TimingPolicy};
+
+use super::arena::{Allocation, Buffer};
+use super::device::{Arg, Gpu, Grid, Kernel};
+use super::error::CudaError;
+use super::nvrtc::Source;
+use super::subject;
+
+const BUFFERS: Source = Source::shipped("buffers.cu", include_str!("buffers.cu"));
+/// More bytes than any device holds; sums of them stay far from overflow.
+const TOO_MANY: u64 = 1 << 44;
+
+/// A user's file.
+#[derive(Clone, Debug)]
+pub struct UserSource {
+    /// The name, for messages.
+    pub file: String,
+    /// The CUDA C++ in it.
+    pub text: String,
+    /// Folders of headers.
+    pub include: Vec<PathBuf>,
+    /// Further options of NVRTC.
+    pub options: Vec<String>,
+}
+
+/// The launches of one input.
+#[derive(Clone, Debug)]
+pub struct InputPlan {
+    /// The buffers, in any order.
+    pub buffers: Vec<BufferPlan>,
+    /// The kernel's arguments, in order; all kernels of the plan take the same.
+    pub arguments: Vec<Argument>,
+    /// The launch whose outputs are right.
+    pub reference: LaunchPlan,
+    /// The launch of each choice, or the reason why it has none here.
+    pub launches: Vec<Result<LaunchPlan, Failure>>,
+    /// The largest difference from the reference, as a share of the largest magnitude; `None`: by type.
+    pub tolerance: Option<f64>,
+}
+
+/// A buffer of one input.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BufferPlan {
+    /// The name, for messages.
+    pub name: String,
+    /// The type of the elements.
+    pub element: ArgumentType,
+    /// The number of elements.
+    pub length: u64,
+    /// The contents before a kernel runs.
+    pub fill: Fill,
+    /// Whether a kernel's result is in it.
+    pub is_output: bool,
+}
+
+/// An argument of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Argument {
+    /// The address of the buffer of this index.
+    Buffer(usize),
+    /// A number.
+    Scalar(ArgumentType, f64),
+}
+
+/// One launch of one kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaunchPlan {
+    /// The function.
+    pub kernel: String,
+    /// The definitions that it is compiled with, `NAME=VALUE`.
+    pub defines: Vec<String>,
+    /// Blocks.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared_memory: u32,
+}
+
+impl LaunchPlan {
+    fn grid(&self) -> Grid {
+        Grid { blocks: self.grid, threads: self.block, shared_memory: self.shared_memory }
+    }
+}
+
+/// A user's kernel on one GPU.
+pub struct UserKernel {
+    gpu: Gpu,
+    source: Source,
+    fill: Kernel,
+    difference: Kernel,
+    found: Allocation,
+    input: Option<Input>,
+}
+
+/// The input in hand.
+struct Input {
+    plan: InputPlan,
+    buffers: Vec<Buffer>,
+    /// By buffer: the reference's output.
+    expected: Vec<Option<Buffer>>,
+    arguments: Vec<Arg>,
+    seed: u64,
+    /// By choice, once it passed the check.
+    kernels: Vec<Option<Kernel>>,
+}
+
+impl UserKernel {
+    /// Opens the GPU of this index; the file is compiled when the first input comes.
+    ///
+    /// # Errors
+    /// There is no such GPU, or a library is missing or too old.
+    pub fn open(source: UserSource, index: u32) -> Result<Self, CudaError> {
+        let gpu = Gpu::open(index)?;
+        let mut options: Vec<String> = source
+            .include
+            .iter()
+            .cloned()
+            .chain(toolkit_headers())
+            .map(|folder| format!("--include-path={}", folder.display()))
+            .collect();
+        options.extend(source.options);
+        Ok(Self {
+            source: Source::of_user(source.file, source.text, options),
+            fill: gpu.kernel(BUFFERS, "fill", Vec::new())?,
+            difference: gpu.kernel(BUFFERS, "difference", Vec::new())?,
+            found: Allocation::new(gpu.context(), 12)?,
+            input: None,
+            gpu,
+        })
+    }
+
+    /// The device.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        Device::Cuda(self.gpu.identity().clone())
+    }
+
+    /// The timing policy for kernels of which nothing is known.
+    #[must_use]
+    pub fn timing() -> TimingPolicy {
+        TimingPolicy { early_stop_ratio: 1.5, budget_ms: 30.0, ..subject::timing() }
+    }
+
+    /// Takes an input in hand: fills its buffers, compiles all choices side by side, and runs the reference.
+    ///
+    /// # Errors
+    /// [`Failure::Skipped`] where the input fits no memory or the reference does not run.
+    pub fn load(&mut self, plan: InputPlan, seed: u64) -> Result<(), Failure> {
+        self.input = None;
+        self.gpu.enter()?;
+        let mut bytes = Vec::new();
+        for buffer in &plan.buffers {
+            let size = buffer.length.checked_mul(buffer.element.bytes()).filter(|size| *size < TOO_MANY);
+            let size = size.and_then(|size| usize::try_from(size).ok());
+            let size = size.ok_or_else(|| {
+                Failure::skipped(format!(
+                    "the buffer {:?} would have {} elements",
+                    buffer.name, buffer.length
+                ))
+            })?;
+            bytes.push(size);
+        }
+        let outputs = plan.buffers.iter().zip(&bytes).filter(|(b, _)| b.is_output).map(|(_, size)| *size);
+        let sizes: Vec<usize> = bytes.iter().copied().chain(outputs).collect();
+        let mut buffers = self.gpu.buffers(&sizes)?;
+        let mut copies = buffers.split_off(bytes.len()).into_iter();
+        let expected = plan.buffers.iter().map(|b| if b.is_output { copies.next() } else { None }).collect();
+        let argument = |argument: &Argument| match *argument {
+            Argument::Buffer(index) => Ok(Arg::Buffer(buffers[index])),
+            Argument::Scalar(ty, x) => ty
+                .scalar(x)
+                .ok_or_else(|| Failure::skipped(format!("{x} is no value of the type {}", ty.name()))),
+        };
+        let arguments = plan.arguments.iter().map(argument).collect::<Result<_, _>>()?;
+        let kernels = vec![None; plan.launches.len()];
+        let input = Input { plan, buffers, expected, arguments, seed, kernels };
+        let launches = input.plan.launches.iter().flatten().chain([&input.plan.reference]);
+        self.gpu.prepare(launches.map(|launch| (self.source, launch.defines.clone())).collect());
+        self.run_reference(&input)?;
+        self.input = Some(input);
+        Ok(())
+    }
+
+    /// Gives the input up.
+    pub fn unload(&mut self) {
+        self.input = None;
+    }
+
+    fn run_reference(&self, input: &Input) -> Result<(), Failure> {
+        let launch = &input.plan.reference;
+        for index in 0..input.buffers.len() {
+            self.fill(input, index)?;
+        }
+        let run = || {
+            self.gpu.launch(&self.kernel(launch)?, launch.grid(), &input.arguments)?;
+            self.gpu.wait()
+        };
+        run().map_err(|error| match Failure::from(error) {
+            Failure::Failed(reason) => Failure::skipped(format!("the reference {}: {reason}", launch.kernel)),
+            other => other,
+        })?;
+        for (buffer, expected) in input.buffers.iter().zip(&input.expected) {
+            if let Some(expected) = expected {
+                self.gpu.copy(*buffer, *expected)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn kernel(&self, launch: &LaunchPlan) -> Result<Kernel, CudaError> {
+        self.gpu.kernel(self.source, &launch.kernel, launch.defines.clone())
+    }
+
+    /// Fills the buffer of this index as the plan says.
+    fn fill(&self, input: &Input, index: usize) -> Result<(), CudaError> {
+        let (buffer, plan) = (input.buffers[index], &input.plan.buffers[index]);
+        let Some((how, a, b)) = plan.fill.operands() else { return self.gpu.fill(buffer, 0xff) };
+        let args = [
+            Arg::Buffer(buffer),
+            Arg::U64(plan.length),
+            Arg::I32(plan.element.code()),
+            Arg::I32(how),
+            Arg::F64(a),
+            Arg::F64(b),
+            Arg::U64(input.seed.wrapping_add(index as u64).wrapping_mul(0x2545_f491_4f6c_dd1d)),
+        ];
+        self.gpu.launch(&self.fill, self.grid(), &args)
+    }
+
+    /// Compares an output with the reference's.
+    fn compare(&self, input: &Input, index: usize, expected: Buffer) -> Result<(), Failure> {
+        let plan = &input.plan.buffers[index];
+        self.gpu.fill(self.found.buffer(), 0)?;
+        let args = [
+            Arg::Buffer(input.buffers[index]),
+            Arg::Buffer(expected),
+            Arg::U64(plan.length),
+            Arg::I32(plan.element.code()),
+            Arg::Buffer(self.found.buffer()),
+        ];
+        self.gpu.launch(&self.difference, self.grid(), &args)?;
+        let found = self.gpu.read::<u32>(self.found.buffer(), 3)?;
+        let [largest, magnitude] = [found[1], found[2]].map(|bits| f64::from(f32::from_bits(bits)));
+        let allowed = input.plan.tolerance.unwrap_or_else(|| plan.element.tolerance()) * magnitude;
+        let wrong = |what: String| Err(Failure::failed(format!("wrong result: {:?}: {what}", plan.name)));
+        if found[0] > 0 {
+            return wrong(format!("{} elements are not the reference's", found[0]));
+        }
+        if largest > allowed {
+            return wrong(format!(
+                "differs from the reference by {largest:.2e}, at most {allowed:.2e} is allowed"
+            ));
+        }
+        Ok(())
+    }
+
+    fn grid(&self) -> Grid {
+        Grid::of(self.gpu.identity().multiprocessors as usize * 8, 256)
+    }
+
+    fn input(&self) -> Result<&Input, Failure> {
+        self.input.as_ref().ok_or_else(|| Failure::failed("no input is loaded"))
+    }
+}
+
+impl Bench for UserKernel {
+    fn check(&mut self, choice: ChoiceId) -> Result<(), Failure> {
+        self.gpu.enter()?;
+        let input = self.input()?;
+        let launch = input.plan.launches[choice.index()].as_ref().map_err(Clone::clone)?;
+        let kernel = self.kernel(launch)?;
+        // A kernel may also have changed what it only should have read.
+        for index in 0..input.buffers.len() {
+            self.fill(input, index)?;
+        }
+        self.gpu.launch(&kernel, launch.grid(), &input.arguments)?;
+        self.gpu.wait()?;
+        for (index, expected) in input.expected.iter().enumerate() {
+            if let Some(expected) = expected {
+                self.compare(input, index, *expected)?;
+            }
+        }
+        if let Some(input) = &mut self.input {
+            input.kernels[choice.index()] = Some(kernel);
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Vec<f64>, Failure> {
+        self.gpu.enter()?;
+        let input = self.input()?;
+        let launch = input.plan.launches[choice.index()].as_ref().map_err(Clone::clone)?;
+        let kernel = input.kernels[choice.index()].as_ref();
+        let kernel = kernel.ok_or_else(|| Failure::failed("timed before it was checked"))?;
+        self.gpu.time(burst, || self.gpu.launch(kernel, launch.grid(), &input.arguments))
+    }
+}
+
+/// The headers of the CUDA toolkit, where one is installed: `cuda_fp16.h` and the like.
+fn toolkit_headers() -> Option<PathBuf> {
+    let variables = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
+    variables
+        .chain([Path::new("/usr/local/cuda").to_owned()])
+        .map(|folder| folder.join("include"))
+        .find(|folder| folder.is_dir())
+}

@@ -91,7 +91,11 @@ enum ArgumentExpression {
 
 impl CudaKernel {
     /// Checks a table against its optimization. Paths in it are relative to `folder`.
-    pub(super) fn new(table: CudaTable, optimization: &Optimization, folder: &Path) -> Result<Self, Mistake> {
+    pub(super) fn new(
+        table: &CudaTable,
+        optimization: &Optimization,
+        folder: &Path,
+    ) -> Result<Self, Mistake> {
         let features = optimization.schema().map_err(|e| Mistake::anywhere(e.to_string()))?;
         let all = with_parameters(&features, &table.parameters)?;
         let conditions =
@@ -114,7 +118,7 @@ impl CudaKernel {
         Ok(Self {
             bytes: work("cuda.bytes", &table.bytes)?,
             operations: work("cuda.operations", &table.operations)?,
-            source: source(&table, folder)?,
+            source: source(table, folder)?,
             tolerance: table.tolerance,
             constraints: of_input,
             choices,

@@ -68,7 +68,8 @@ impl CudaSource {
         let file: CudaFile = toml::from_str(&text).map_err(|e| malformed(e.to_string().trim().to_owned()))?;
         let Some(table) = file.cuda else { return Ok(None) };
         let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
-        let kernel = CudaKernel::new(table, &optimization, &folder).map_err(|e| malformed(e.shown(&text)))?;
+        let kernel =
+            CudaKernel::new(&table, &optimization, &folder).map_err(|e| malformed(e.shown(&text)))?;
         let source = Self { optimization, kernel };
         let choices = source.choices();
         let rules = source.optimization.choices.iter().map(|rule| &rule.name);

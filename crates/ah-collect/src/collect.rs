@@ -68,7 +68,8 @@ fn plan(
 ) -> Result<LimitedQueue, CollectError> {
     let schema = subject.optimization.schema()?;
     let earlier = &appender.earlier;
-    let queue = InputQueue::new(options.inputs.clone(), options.seed, options.shard, earlier.clone(), schema);
+    let queue = InputQueue::new(options.inputs.clone(), options.seed, options.shard, earlier.clone(), schema)
+        .with_draws(options.draws);
     let (done, short) = (earlier.done(), earlier.short());
     let goal = options.num_samples.into_iter().chain(queue.remaining().map(|left| left + done)).min();
     observer.start(done, goal, options.max_time);

@@ -1,6 +1,7 @@
 //! Errors that end a run.
 
 use ah_types::log::LogError;
+use ah_types::log::merge::MergeError;
 use ah_types::{ModelError, OptimizationError};
 
 /// A run cannot start or continue.
@@ -9,6 +10,9 @@ pub enum CollectError {
     /// A log or a file of inputs cannot be read or written.
     #[error(transparent)]
     Log(#[from] LogError),
+    /// Logs are not merged.
+    #[error(transparent)]
+    Merge(#[from] MergeError),
     /// The optimization is unknown or malformed.
     #[error(transparent)]
     Optimization(#[from] OptimizationError),
@@ -39,6 +43,12 @@ impl ah_cli::FatalError for CollectError {
         use ah_cli::exit;
         match self {
             Self::Log(e) => e.exit_code(),
+            Self::Merge(e) => match e {
+                MergeError::Log(e) => e.exit_code(),
+                MergeError::Growing { .. } => exit::IO,
+                MergeError::OutputIsLog { .. } => exit::USAGE,
+                MergeError::Twice { .. } | MergeError::Disagree { .. } => exit::BAD_INPUT,
+            },
             Self::Model(e) => e.exit_code(),
             Self::Optimization(e) => e.exit_code(),
             Self::Busy(_) => exit::IO,

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use ah_cli::stderr;
 use ah_collect::backend::{self, Backend};
-use ah_collect::cli::{self, RunFlags, RunnerSource};
+use ah_collect::cli::{self, MergeFlags, RunFlags, RunnerSource};
 use ah_collect::worker::{Limits, Worker};
 use ah_collect::{CollectError, CudaSource};
 use ah_measure::Runner;
@@ -15,7 +15,10 @@ use clap::{Parser, ValueEnum};
 
 fn main() -> ExitCode {
     let flags = Flags::parse();
-    ah_cli::finish(cli::run(&flags, &flags.run))
+    ah_cli::finish(match &flags.command {
+        Some(Command::Merge(merge)) => cli::merge_logs(merge),
+        None => cli::run(&flags, &flags.run),
+    })
 }
 
 /// Measure the candidate kernels of an optimization on real inputs and append to the log.
@@ -23,8 +26,15 @@ fn main() -> ExitCode {
 /// The same command continues an interrupted run where it stopped. Failures and skips are kept with
 /// their reasons in <OUTPUT>.outcomes.jsonl.
 #[derive(Debug, Parser)]
-#[command(name = "ah-collect", version)]
+#[command(
+    name = "ah-collect",
+    version,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
 struct Flags {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// The optimization to measure (--list shows all)
     #[arg(long, required_unless_present_any = ["list", "describe", "use_heuristic", "optimization"])]
     name: Option<String>,
@@ -45,6 +55,12 @@ struct Flags {
     /// An optimization of your own (TOML) instead of the built-in one of its name
     #[arg(long, value_name = "FILE")]
     optimization: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Merge the logs of several machines into one log, and report whether the machines agree
+    Merge(MergeFlags),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -18,6 +18,8 @@ pub struct Options {
     pub seed: u64,
     /// The number of inputs in the log at the end; `None`: no limit.
     pub num_samples: Option<u64>,
+    /// The length of the sequence, of which `shard` is a part. Draws that repeat an input count too.
+    pub draws: Option<u64>,
     /// No input starts after this time.
     pub max_time: Option<Duration>,
     /// The part of the sequence that this run measures.
@@ -34,6 +36,7 @@ impl Options {
             policy,
             seed: 0,
             num_samples: None,
+            draws: None,
             max_time: None,
             shard: Shard::default(),
             inputs: None,

@@ -13,6 +13,8 @@ use crate::options::Options;
 use crate::plan::EarlierInputs;
 use outcomes::{OutcomeRecord, OutcomesFile};
 use run_lock::RunLock;
+#[cfg(feature = "cli")]
+pub(crate) use run_lock::expect_idle;
 
 /// Appends inputs to a log.
 pub(crate) struct Appender {

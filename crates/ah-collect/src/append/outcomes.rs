@@ -117,7 +117,7 @@ impl OutcomesFile {
 }
 
 /// `train.txt` → `train.txt.outcomes.jsonl`.
-fn beside(log: &Path) -> PathBuf {
+pub(super) fn beside(log: &Path) -> PathBuf {
     let mut name = OsString::from(log.as_os_str());
     name.push(".outcomes.jsonl");
     PathBuf::from(name)

@@ -9,6 +9,8 @@ use ah_types::log::LogError;
 use crate::error::CollectError;
 use crate::plan::Shard;
 
+use super::outcomes;
+
 /// Held for the whole run; the system releases it also after a `kill -9`.
 ///
 /// A run of the whole sequence locks the file of outcomes exclusively. The runs of its parts share that
@@ -41,6 +43,21 @@ impl Drop for RunLock {
         if let Some((path, _)) = &self.part {
             let _ = std::fs::remove_file(path);
         }
+    }
+}
+
+/// Fails while a collector on this machine measures into `log`. Locks of other machines are seen where the file system
+/// shares them.
+#[cfg(feature = "cli")]
+pub(crate) fn expect_idle(log: &Path) -> Result<(), CollectError> {
+    // A log without this file was not made by a collector.
+    let Ok(outcomes) = File::open(outcomes::beside(log)) else { return Ok(()) };
+    match outcomes.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(CollectError::Busy(format!(
+            "{}: a collector still measures into this log; wait until it ends, then merge again",
+            log.display()
+        ))),
+        _ => Ok(()),
     }
 }
 

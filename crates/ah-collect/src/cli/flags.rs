@@ -15,9 +15,13 @@ pub struct RunFlags {
     /// The log to append to
     #[arg(long, short, default_value = "train.txt", value_name = "FILE")]
     pub output: PathBuf,
-    /// Inputs that the log is to hold at the end [default: 1000, or no limit with --max-seconds]
+    /// Inputs that the log is to hold at the end [default: 1000, or no limit with --max-seconds or --draws]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub num_samples: Option<u64>,
+    /// Draw this many inputs of the sequence, counted over all shards: the shards of N draws together measure the
+    /// same inputs as one machine
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "inputs")]
+    pub draws: Option<u64>,
     /// Rows that each choice gets on each input, each from its share of the samples
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub num_reps: Option<u32>,

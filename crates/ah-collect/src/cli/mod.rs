@@ -1,9 +1,11 @@
 //! The command line of every collecting program: collect, judge a model, describe a log, list the choices.
+//! `ah-collect` itself also merges logs.
 //!
 //! A program gives a [`RunnerSource`] and its [`RunFlags`]; [`run`] does the rest. `ah-collect` is such a
 //! program for the shipped kernels.
 
 mod flags;
+mod merge;
 mod progress;
 mod signals;
 mod tables;
@@ -22,6 +24,7 @@ use crate::worker::{self, Limits};
 use crate::{collect, judge, plan};
 
 pub use flags::RunFlags;
+pub use merge::{MergeFlags, merge_logs};
 pub use tables::{judgement_table, list_of};
 
 /// Inputs that a run measures when neither --num-samples nor --max-seconds is given.
@@ -98,11 +101,12 @@ fn collect_inputs(source: &dyn RunnerSource, flags: &RunFlags) -> Result<u8, Col
         Some(path) => Some(plan::read_inputs(path, &**runner, &subject.optimization.schema()?)?),
         None => None,
     };
-    let unlimited = flags.max_seconds.is_some() || inputs.is_some();
+    let unlimited = flags.max_seconds.is_some() || flags.draws.is_some() || inputs.is_some();
     let options = Options {
         seed: flags.seed.unwrap_or(0),
         num_samples: flags.num_samples.or((!unlimited).then_some(NUM_SAMPLES)),
         max_time: flags.max_seconds,
+        draws: flags.draws,
         shard: flags.shard,
         inputs,
         ..Options::new(&flags.output, flags.policy(subject.timing))

@@ -35,6 +35,8 @@ pub struct InputQueue {
     /// `None`: the runner draws the inputs from the seed.
     listed: Option<Vec<Context>>,
     next: u64,
+    /// The sequence ends before this position.
+    end: u64,
     seed: u64,
     shard: Shard,
     seen: HashSet<String>,
@@ -52,7 +54,7 @@ impl InputQueue {
         earlier: EarlierInputs,
         schema: Schema,
     ) -> Self {
-        Self { listed, next: 0, seed, shard, seen: HashSet::new(), earlier, schema }
+        Self { listed, next: 0, end: u64::MAX, seed, shard, seen: HashSet::new(), earlier, schema }
     }
 
     /// Notes that this choice was skipped. Returns the number of inputs that are done by this.
@@ -60,13 +62,19 @@ impl InputQueue {
         self.earlier.note_skip(choice)
     }
 
-    /// Returns the next input; `None` when the list ends or every draw repeats an earlier one.
+    /// Ends the sequence after this many draws.
+    #[must_use]
+    pub fn with_draws(self, draws: Option<u64>) -> Self {
+        Self { end: draws.unwrap_or(u64::MAX), ..self }
+    }
+
+    /// Returns the next input; `None` when the list or the sequence ends, or every draw repeats an earlier one.
     ///
     /// # Errors
     /// The runner cannot draw.
     pub fn next(&mut self, runner: &dyn Runner) -> Result<Option<PlannedInput>, Failure> {
         let mut repeats = 0;
-        while repeats < MAX_REPEATS {
+        while repeats < MAX_REPEATS && self.next < self.end {
             let position = self.next;
             self.next += 1;
             let rng = sampling::rng(self.seed, position);

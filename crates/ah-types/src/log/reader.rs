@@ -8,7 +8,7 @@ use super::data::{Log, Source};
 use super::error::{LogError, Place, io_error};
 use super::head::Head;
 use super::lines::Lines;
-use super::merge::Merger;
+use super::merger::Merger;
 use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, Metadata, differences};
 use super::rows::{Column, RowReader};
 
@@ -21,7 +21,7 @@ pub struct ReadOptions {
     pub max_rows: Option<u64>,
 }
 
-const SKIP_HINT: &str = "mend the row, or pass over such rows with --skip-bad-rows";
+pub(super) const SKIP_HINT: &str = "mend the row, or pass over such rows with --skip-bad-rows";
 
 /// The first bytes of a gzip file.
 pub(super) const GZIP: &[u8] = &[0x1f, 0x8b];

@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::csv;
 use super::data::{Input, Sample};
 use super::error::shown;
-use super::merge::Merger;
+use super::merger::Merger;
 use crate::choice::ChoiceId;
 use crate::context::Value;
 use crate::feature::FeatureKind;
@@ -158,7 +158,7 @@ impl RowReader {
 }
 
 /// Reads a number of a log; most features are small whole numbers.
-fn number(text: &str) -> Option<f64> {
+pub(super) fn number(text: &str) -> Option<f64> {
     text.parse::<u32>().map(f64::from).or_else(|_| text.trim().parse()).ok()
 }
 

@@ -1,0 +1,67 @@
+//! `ah-collect merge`: the logs of several machines as one.
+
+use std::num::NonZero;
+use std::path::PathBuf;
+
+use ah_cli::{exit, stdout};
+use ah_types::log::merge::{Disagreement, MergeOptions, merge};
+
+use crate::append::expect_idle;
+use crate::error::CollectError;
+
+/// The flags of `ah-collect merge`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct MergeFlags {
+    /// The logs; an input that several hold is taken from the first of them
+    #[arg(required = true, value_name = "LOG")]
+    logs: Vec<PathBuf>,
+    /// The merged log, which is replaced if it exists
+    #[arg(long, short, value_name = "FILE")]
+    output: PathBuf,
+    /// What to do with a machine whose times differ on the inputs that several machines measured
+    #[arg(long, value_enum, default_value_t = DisagreementFlag::Refuse)]
+    disagreement: DisagreementFlag,
+    /// Machines agree up to this relative difference
+    #[arg(long, value_name = "SHARE", default_value_t = MergeOptions::default().tolerance, value_parser = tolerance)]
+    tolerance: f64,
+    /// Leave malformed rows out and count them
+    #[arg(long)]
+    skip_bad_rows: bool,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum DisagreementFlag {
+    /// Merge nothing
+    Refuse,
+    /// Divide its times by the ratio that these inputs show
+    Scale,
+    /// Keep its times
+    Keep,
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    let valid = text.parse().ok().filter(|share| (0.0..1.0).contains(share));
+    valid.ok_or_else(|| format!("expected a share from 0 to below 1, for example 0.02, found {text:?}"))
+}
+
+/// Merges logs and prints the report.
+///
+/// # Errors
+/// A collector still runs, or [`merge`] refuses.
+pub fn merge_logs(flags: &MergeFlags) -> Result<u8, CollectError> {
+    flags.logs.iter().try_for_each(|log| expect_idle(log))?;
+    let options = MergeOptions {
+        disagreement: match flags.disagreement {
+            DisagreementFlag::Refuse => Disagreement::Refuse,
+            DisagreementFlag::Scale => Disagreement::Scale,
+            DisagreementFlag::Keep => Disagreement::Keep,
+        },
+        tolerance: flags.tolerance,
+        skip_bad_rows: flags.skip_bad_rows,
+        threads: std::thread::available_parallelism().map_or(1, NonZero::get),
+    };
+    let tool = concat!("ah-collect ", env!("CARGO_PKG_VERSION"));
+    let report = merge(&flags.logs, &flags.output, tool, options)?;
+    stdout(&format!("{}: {report}\n", flags.output.display()))?;
+    Ok(exit::SUCCESS)
+}

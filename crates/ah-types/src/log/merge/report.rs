@@ -1,0 +1,198 @@
+//! What a merge did, as data and as the text that a person reads.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use super::machines::{Band, Comparison, Scale};
+use super::output::Kept;
+use super::shard::Shard;
+use crate::log::metadata::Difference;
+
+/// Files listed by name in one line.
+const SHOWN: usize = 3;
+/// With more logs than this, only those with something to report have a line of their own.
+const LISTED: usize = 20;
+
+/// What a merge did.
+#[derive(Clone, Debug)]
+pub struct MergeReport {
+    /// The logs in order.
+    pub logs: Vec<MergedLog>,
+    /// Whether the machines agree.
+    pub comparison: Comparison,
+    /// The positions of the logs whose times were scaled.
+    pub scaled: Vec<usize>,
+}
+
+/// What became of one log.
+#[derive(Clone, Debug)]
+pub struct MergedLog {
+    /// The log.
+    pub path: PathBuf,
+    /// Inputs in the merged log.
+    pub inputs: u64,
+    /// Rows in the merged log.
+    pub rows: u64,
+    /// Inputs left out because an earlier log holds them.
+    pub repeated_inputs: u64,
+    /// Their rows.
+    pub repeated_rows: u64,
+    /// Blank lines left out.
+    pub blank_lines: u64,
+    /// Malformed rows left out.
+    pub bad_rows: u64,
+    /// The message of the first of them.
+    pub bad_row: Option<String>,
+    /// The number of the last line, left out because it has no line end.
+    pub torn_line: Option<u64>,
+    /// Where its metadata differ from the first log's.
+    pub differences: Vec<Difference>,
+}
+
+impl MergeReport {
+    pub(super) fn new(shards: Vec<Shard>, kept: &[Kept], scales: &[Scale], comparison: Comparison) -> Self {
+        let merged = |(shard, kept): (Shard, &Kept)| MergedLog {
+            inputs: kept.inputs,
+            rows: kept.rows,
+            repeated_inputs: shard.repeated,
+            repeated_rows: shard.rows - kept.rows,
+            blank_lines: shard.blank_lines,
+            bad_rows: shard.bad_rows,
+            bad_row: shard.bad_row,
+            torn_line: shard.torn_line,
+            differences: shard.differences,
+            path: shard.path,
+        };
+        let logs = shards.into_iter().zip(kept).map(merged).collect();
+        Self { logs, comparison, scaled: scales.iter().map(|scale| scale.log).collect() }
+    }
+
+    /// Inputs of the merged log.
+    #[must_use]
+    pub fn inputs(&self) -> u64 {
+        self.logs.iter().map(|log| log.inputs).sum()
+    }
+
+    /// Rows of the merged log.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.logs.iter().map(|log| log.rows).sum()
+    }
+}
+
+impl fmt::Display for MergeReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} inputs, {} rows from {} logs", self.inputs(), self.rows(), self.logs.len())?;
+        for log in self.logs.iter().filter(|log| self.logs.len() <= LISTED || log.is_odd()) {
+            write!(f, "\n{log}")?;
+        }
+        let mut differences: BTreeMap<String, Vec<&PathBuf>> = BTreeMap::new();
+        for log in &self.logs {
+            for difference in &log.differences {
+                let Difference { key, log: first, other } = difference;
+                differences.entry(format!("{key} is {other}, not {first}")).or_default().push(&log.path);
+            }
+        }
+        for (difference, paths) in &differences {
+            write!(f, "\nmetadata: {difference} in {}", named(paths))?;
+        }
+        let paths: Vec<PathBuf> = self.logs.iter().map(|log| log.path.clone()).collect();
+        self.comparison_lines(f, &paths)
+    }
+}
+
+impl MergeReport {
+    fn comparison_lines(&self, f: &mut fmt::Formatter<'_>, paths: &[PathBuf]) -> fmt::Result {
+        let Comparison { reference, inputs, machines, apart, tolerance } = &self.comparison;
+        let Some(reference) = reference else {
+            return write!(
+                f,
+                "\nmachines: no input is in two logs, so it is unknown whether the machines agree; let each \
+                 measure the same few inputs first (ah-collect --draws 32)"
+            );
+        };
+        write!(f, "\nmachines: compared on {inputs} inputs with {}", paths[*reference].display())?;
+        let disagreeing = sentences(&self.comparison, paths);
+        for sentence in &disagreeing {
+            write!(f, "\n  {sentence}")?;
+        }
+        let agreeing = machines.len() - self.comparison.disagreeing().count();
+        if agreeing > 0 {
+            let machines = if agreeing == 1 {
+                "1 other machine agrees"
+            } else {
+                &format!("{agreeing} other machines agree")
+            };
+            write!(f, "\n  {machines} within {:.1} %", 100.0 * tolerance)?;
+        }
+        if !apart.is_empty() {
+            let apart: Vec<&PathBuf> = apart.iter().map(|log| &paths[*log]).collect();
+            write!(f, "\n  not compared, because they share no measured input: {}", named(&apart))?;
+        }
+        match (disagreeing.is_empty(), self.scaled.is_empty()) {
+            (true, _) => Ok(()),
+            (_, true) => write!(f, "\n  their times were kept as they are"),
+            (_, false) => write!(f, "\n  their times were divided by these ratios"),
+        }
+    }
+}
+
+impl MergedLog {
+    /// Whether it differs from a log of which everything was taken.
+    fn is_odd(&self) -> bool {
+        self.rows == 0 || self.blank_lines + self.bad_rows > 0 || self.torn_line.is_some()
+    }
+}
+
+impl fmt::Display for MergedLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, inputs, rows, repeated_inputs, repeated_rows, blank_lines, bad_rows, .. } = self;
+        write!(f, "{}: {inputs} inputs, {rows} rows", path.display())?;
+        if *repeated_inputs > 0 {
+            write!(
+                f,
+                "; left out {repeated_inputs} inputs that an earlier log holds ({repeated_rows} rows)"
+            )?;
+        }
+        if *blank_lines > 0 {
+            write!(f, "; left out {blank_lines} blank lines")?;
+        }
+        if let Some(line) = self.torn_line {
+            write!(f, "; left out the last line ({line}), which has no line end")?;
+        }
+        if let Some(first) = &self.bad_row {
+            write!(f, "; left out {bad_rows} malformed rows: {first}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A sentence for each band in which a machine disagrees.
+pub(super) fn sentences(comparison: &Comparison, paths: &[PathBuf]) -> Vec<String> {
+    let sentence = |log: usize, band: &Band| {
+        let percent = |ratio: f64| 100.0 * (ratio - 1.0).abs();
+        let (low, high) = band.interval;
+        let (less, more) = if band.ratio > 1.0 { (low, high) } else { (high, low) };
+        format!(
+            "{} is {:.1} % {} on kernels {} (95 % interval {:.1} to {:.1} %, {} inputs)",
+            paths[log].display(),
+            percent(band.ratio),
+            if band.ratio > 1.0 { "slower" } else { "faster" },
+            band.name,
+            percent(less),
+            percent(more),
+            band.inputs
+        )
+    };
+    let of = |(machine, bands): (&super::machines::Machine, Vec<&Band>)| {
+        bands.into_iter().map(|band| sentence(machine.log, band)).collect::<Vec<_>>()
+    };
+    comparison.disagreeing().flat_map(of).collect()
+}
+
+fn named(paths: &[&PathBuf]) -> String {
+    let shown: Vec<String> = paths.iter().take(SHOWN).map(|path| path.display().to_string()).collect();
+    let more = paths.len().saturating_sub(SHOWN);
+    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
+}

@@ -15,6 +15,7 @@ use etcetera::{BaseStrategy as _, choose_base_strategy};
 /// | `AUTOHEURISTIC_COLLECT` | optimizations that measure every choice, append to the log and take the fallback |
 /// | `AUTOHEURISTIC_LOG_PATH` | the log's file, or a folder of logs; unset or `DEFAULT`: `autoheuristic/DEVICE/NAME.txt` in the user's cache folder, if there is one |
 /// | `AUTOHEURISTIC_PATH` | folders of model files, separated as in `PATH` |
+/// | `AUTOHEURISTIC_PIN` | the versions that may decide, `pad_mm=3f2a9c41,mm=…`: the first 8 or more characters of a model's hash |
 /// | `AUTOHEURISTIC_FORCE_KERNEL` | the kernel that every MultiKernel runs, counted from 0; or by name, `softmax=1,mm=0` |
 /// | `AUTOHEURISTIC_DISABLE_CACHE` | set and not `0`: a MultiKernel neither stores nor reads picks on disk |
 /// | `AUTOHEURISTIC_CACHE_DIR` | the folder of the picks; unset: `autoheuristic/picks` in the user's cache folder; without one, picks are not stored |
@@ -34,6 +35,8 @@ pub struct Environment {
     pub model_folders: Vec<PathBuf>,
     /// The user's cache folder, for logs and picks; `None` if the user has none.
     pub cache_folder: Option<PathBuf>,
+    /// `AUTOHEURISTIC_PIN`: (optimization, version).
+    pub pins: Vec<(String, String)>,
     /// `AUTOHEURISTIC_FORCE_KERNEL`: a kernel for one name, or for all names (`None`).
     pub forced_kernels: Vec<(Option<String>, usize)>,
     /// `AUTOHEURISTIC_DISABLE_CACHE`.
@@ -88,6 +91,7 @@ impl Environment {
                 .map(|paths| std::env::split_paths(&paths).filter(|p| !p.as_os_str().is_empty()).collect())
                 .unwrap_or_default(),
             cache_folder: None,
+            pins: text("AUTOHEURISTIC_PIN").map_or_else(Vec::new, |t| pins(&t)),
             forced_kernels: text("AUTOHEURISTIC_FORCE_KERNEL").map_or_else(Vec::new, |t| forced(&t)),
             no_cache: variable("AUTOHEURISTIC_DISABLE_CACHE").is_some_and(|v| !v.is_empty() && v != "0"),
             picks: path("AUTOHEURISTIC_CACHE_DIR"),
@@ -155,6 +159,18 @@ impl Environment {
 fn user_cache_folder() -> Option<PathBuf> {
     let folder = choose_base_strategy().ok()?.cache_dir();
     folder.is_absolute().then_some(folder)
+}
+
+/// Parses `pad_mm=3f2a9c41,mm=77aa01bc`.
+fn pins(text: &str) -> Vec<(String, String)> {
+    let parse = |item: &str| match item.split_once('=') {
+        Some((name, version)) => Some((name.trim().to_owned(), version.trim().to_owned())),
+        None => {
+            log::warn!("AUTOHEURISTIC_PIN: expected NAME=VERSION, found {item:?}; ignored");
+            None
+        }
+    };
+    text.split(',').filter(|item| !item.trim().is_empty()).filter_map(parse).collect()
 }
 
 /// Parses `1`, or `softmax=1,mm=0`.

@@ -9,6 +9,7 @@ use ah_types::{Context, Device, Features, Outcome, Scalar, Unsure};
 
 use super::answer::{Answer, Reason};
 use super::binding::Bindings;
+use super::pin::Pins;
 use super::recorder::{RecordError, Recorder};
 use crate::find;
 use crate::heuristics::Heuristic;
@@ -40,6 +41,7 @@ pub struct AutoHeuristic {
     pub(super) model_folders: Vec<PathBuf>,
     /// Heuristics given to this decision point; registered ones come after them.
     pub(super) heuristics: Vec<Arc<dyn Heuristic>>,
+    pub(super) pins: Pins,
     pub(super) device: Device,
     pub(super) consults: bool,
     pub(super) collects: bool,
@@ -235,7 +237,9 @@ impl AutoHeuristic {
         };
         let mut text = format!("{}: {state}; fallback {}", self.name, self.choices[self.fallback]);
         for binding in &bindings.serving {
-            let _ = write!(text, "\n  {} serves", binding.heuristic().name());
+            let heuristic = binding.heuristic();
+            let version = heuristic.version().unwrap_or("unknown");
+            let _ = write!(text, "\n  {} serves (version {version})", heuristic.name());
         }
         for (name, misfit) in &bindings.misfits {
             let _ = write!(text, "\n  {name} does not: {misfit}");
@@ -315,7 +319,9 @@ impl AutoHeuristic {
             .into_iter()
             .chain(self.heuristics.iter().cloned())
             .chain(find::registered(&self.name));
-        let bindings = Bindings::new(generation, found, &self.device, &self.features, &self.choices);
+        let bindings =
+            Bindings::new(generation, found, &self.pins, &self.device, &self.features, &self.choices);
+        bindings.report(&self.name, &self.bindings.load());
         self.bindings.store(Arc::new(bindings));
     }
 }

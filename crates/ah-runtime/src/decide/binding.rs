@@ -8,6 +8,7 @@ use std::sync::Arc;
 use ah_types::{Device, DeviceMismatch, Features, Row, Scalar, Unsure};
 
 use super::answer::Reason;
+use super::pin::{OtherVersion, Pins};
 use crate::heuristics::Heuristic;
 
 /// Up to this many values are reordered on the stack.
@@ -19,6 +20,9 @@ pub(super) enum Misfit {
     /// It was learned on another device.
     #[error(transparent)]
     Device(#[from] DeviceMismatch),
+    /// It has another version than the pinned one.
+    #[error(transparent)]
+    Version(#[from] OtherVersion),
     /// It needs a feature that the decision point lacks.
     #[error("it needs the feature {0:?}, which the decision point lacks")]
     Feature(String),
@@ -161,6 +165,7 @@ impl Bindings {
     pub(super) fn new(
         generation: u64,
         heuristics: impl IntoIterator<Item = Arc<dyn Heuristic>>,
+        pins: &Pins,
         device: &Device,
         features: &Features,
         choices: &[String],
@@ -168,7 +173,8 @@ impl Bindings {
         let mut bindings = Self { generation, ..Self::default() };
         for heuristic in heuristics {
             let name = heuristic.name().to_owned();
-            match Binding::new(heuristic, device, features, choices) {
+            let admitted = pins.admit(&*heuristic).map_err(Misfit::from);
+            match admitted.and_then(|()| Binding::new(heuristic, device, features, choices)) {
                 Ok(binding) => bindings.serving.push(binding),
                 Err(misfit) => bindings.misfits.push((name, misfit)),
             }
@@ -192,6 +198,28 @@ impl Bindings {
         }
         Err(reason)
     }
+
+    /// Returns the names and versions of the heuristics that serve.
+    fn versions(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.serving.iter().map(|binding| {
+            let heuristic = binding.heuristic();
+            (heuristic.name(), heuristic.version().unwrap_or("unknown"))
+        })
+    }
+
+    /// Reports, if these bindings differ from those `before`, which versions decide and which pin refuses.
+    pub(super) fn report(&self, optimization: &str, before: &Self) {
+        if self.versions().eq(before.versions()) && self.misfits == before.misfits {
+            return;
+        }
+        for (name, version) in self.versions() {
+            log::info!("{optimization}: decides with {name}, version {version}");
+        }
+        for (name, misfit) in self.misfits.iter().filter(|(_, misfit)| matches!(misfit, Misfit::Version(_))) {
+            log::warn!("{optimization}: does not decide with {name}: {misfit}");
+        }
+    }
+
     /// Returns the reason when no heuristic serves.
     pub(super) fn none_serves(&self) -> Reason {
         if self.misfits.is_empty() { Reason::NoHeuristic } else { Reason::Guard }

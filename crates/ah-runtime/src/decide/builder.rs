@@ -11,6 +11,7 @@ use ah_types::{
 
 use super::auto_heuristic::{AutoHeuristic, DomainCheck, PreconditionFn};
 use super::binding::Bindings;
+use super::pin::Pins;
 use super::recorder::Recorder;
 use crate::environment::Environment;
 use crate::heuristics::{Heuristic, LoadedModel};
@@ -42,6 +43,7 @@ pub struct Builder {
     always_included: Vec<String>,
     heuristics: Vec<Arc<dyn Heuristic>>,
     models: Vec<PathBuf>,
+    pins: Pins,
     device: Option<Device>,
     environment: Option<Environment>,
     role: Role,
@@ -126,6 +128,7 @@ impl AutoHeuristic {
             always_included: Vec::new(),
             heuristics: Vec::new(),
             models: Vec::new(),
+            pins: Pins::default(),
             device: None,
             environment: None,
             role: Role::default(),
@@ -217,6 +220,14 @@ impl Builder {
         self
     }
 
+    /// Lets only a heuristic of this [version](Heuristic::version) decide; its first 8 characters are enough. With
+    /// another one the answer is the fallback, and a warning names both versions. All processes of a program that
+    /// decides alike everywhere pin the same version; so does `AUTOHEURISTIC_PIN`.
+    pub fn pin(mut self, version: &str) -> Self {
+        self.pins.0.push(version.to_owned());
+        self
+    }
+
     /// Sets the device that the kernels run on. Default: this processor.
     pub fn device(mut self, device: Device) -> Self {
         self.device = Some(device);
@@ -305,6 +316,9 @@ impl Builder {
             Role::Collect => (false, true),
             Role::Off => (false, false),
         };
+        let mut pins = self.pins;
+        pins.0
+            .extend(environment.pins.iter().filter(|(n, _)| *n == name).map(|(_, version)| version.clone()));
         let device = self.device.unwrap_or_else(|| this_cpu().clone());
         let log = self.log.or_else(|| environment.log_file(&name, &device));
         let fallback_name = &self.choices[fallback];
@@ -319,6 +333,7 @@ impl Builder {
             always_included,
             model_folders: environment.model_folders,
             heuristics,
+            pins,
             device,
             consults,
             collects,

@@ -16,6 +16,12 @@ pub trait Heuristic: Send + Sync {
     /// Returns the optimization that it decides, for example `pad_mm`.
     fn optimization(&self) -> &str;
 
+    /// Returns the version of what was learned, [`Model::version`](ah_types::Model::version): a program can
+    /// [pin](crate::Builder::pin) it. `None` if unknown.
+    fn version(&self) -> Option<&str> {
+        None
+    }
+
     /// Returns the names of the logged features, by slot: the order of `values` in
     /// [`decide`](Self::decide).
     fn features(&self) -> Vec<&str>;

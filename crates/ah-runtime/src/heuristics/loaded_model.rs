@@ -13,6 +13,7 @@ use super::heuristic::Heuristic;
 #[derive(Clone, Debug)]
 pub struct LoadedModel {
     model: Model,
+    version: String,
     compiled: Arc<CompiledModel>,
 }
 
@@ -46,7 +47,7 @@ impl LoadedModel {
 impl From<Model> for LoadedModel {
     /// `model` must be [valid](Model::validate), as every model that was read is.
     fn from(model: Model) -> Self {
-        Self { compiled: Arc::new(CompiledModel::new(&model)), model }
+        Self { compiled: Arc::new(CompiledModel::new(&model)), version: model.version(), model }
     }
 }
 
@@ -57,6 +58,10 @@ impl Heuristic for LoadedModel {
 
     fn optimization(&self) -> &str {
         &self.model.optimization
+    }
+
+    fn version(&self) -> Option<&str> {
+        Some(&self.version)
     }
 
     fn features(&self) -> Vec<&str> {

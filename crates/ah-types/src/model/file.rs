@@ -158,6 +158,14 @@ impl Model {
         print(self)
     }
 
+    /// Returns the model's version: BLAKE3 of its [`model.json`](Self::to_json), in hex. Two models of one version
+    /// decide alike.
+    #[cfg(feature = "hash")]
+    #[must_use]
+    pub fn version(&self) -> String {
+        blake3::hash(self.to_json().as_bytes()).to_hex().to_string()
+    }
+
     /// Writes `model.json`: readers see the old file or the new one, never a part.
     ///
     /// # Errors

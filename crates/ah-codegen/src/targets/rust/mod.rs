@@ -27,6 +27,8 @@ struct CrateView {
     name: String,
     /// The path from the crate to `ah-runtime`, as a string literal.
     runtime_path: Option<String>,
+    /// The model's version, which a program can pin.
+    version: String,
     #[serde(flatten)]
     model: ModelView,
 }
@@ -45,7 +47,10 @@ impl Target for Rust {
         let model = ModelView::new(lowered, &RustLanguage::new(lowered));
         let from = surroundings.out.join(&name);
         let runtime_path = surroundings.runtime_path.map(|path| relative(&from, path)).transpose()?;
-        View::new(Place::Folder(name.clone()), &CrateView { name, runtime_path, model })
+        View::new(
+            Place::Folder(name.clone()),
+            &CrateView { name, runtime_path, version: lowered.model.version(), model },
+        )
     }
 }
 

@@ -77,7 +77,7 @@ grep -q "start 2" "$killed/collect.$victim.out" || fail "task $victim was not st
 
 say "== jobs run out of time"
 late=$cluster/late
-SBATCH_TIMELIMIT=1 SBATCH_SIGNAL=B:USR1@10 submit "$late" 15000
+SBATCH_TIMELIMIT=1 SBATCH_SIGNAL=B:USR1@10 submit "$late" 30000
 expect_whole "$late"
 grep -h "^task\|out of time" "$late"/collect.*.out
 grep -q "out of time: requeued" "$late"/collect.*.out || fail "no job ran out of time"

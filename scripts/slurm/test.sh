@@ -44,7 +44,8 @@ submit() {
   say "submitted array $array and job $last"
 }
 state_of() { scontrol show job "$1" 2>/dev/null | grep -oP 'JobState=\K\w+' | sort -u | paste -sd, ; }
-rows() { tail -n +3 "$1" | sort; }
+# The times of the noisy choice depend on how many samples fit into the budget.
+rows() { tail -n +3 "$1" | sed 's/,noisy,.*/,noisy/' | sort; }
 # Every input once, and the same rows as one machine measures.
 expect_whole() {
   wait_for 400 '[[ $(state_of "$last") =~ ^(COMPLETED|FAILED|CANCELLED) ]]' || fail "the last job did not end"

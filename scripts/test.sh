@@ -14,6 +14,11 @@ else
   echo "skipped: pytest is missing (pip install pytest), so python/ is not tested" | tee -a $log
 fi
 
+# Each says what it misses where it cannot run.
+for check in scripts/slurm/test.sh scripts/kubernetes/check.py; do
+  $check 2>&1 | tee -a $log || failed=yes
+done
+
 passed=$(grep -oE '[0-9]+ passed' $log | awk '{ n += $1 } END { print n + 0 }')
 skips=$(grep -oE '(^|[^a-z])skipped: .*|^SKIPPED .*' $log | sed -E 's/^[^a-zS]//' | sort | uniq -c | sort -rn || true)
 echo

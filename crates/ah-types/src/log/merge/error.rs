@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use super::machines::Comparison;
-use super::report::sentences;
 use crate::log::LogError;
 
 /// Logs are not merged.
@@ -35,7 +34,7 @@ pub enum MergeError {
     /// The machines' times disagree.
     #[error(
         "the machines disagree: {}; leave such logs out, or merge with --disagreement scale or keep",
-        sentences(comparison, paths).join("; ")
+        comparison.sentences(paths).join("; ")
     )]
     Disagree {
         /// The comparison of all machines.

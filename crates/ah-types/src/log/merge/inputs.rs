@@ -50,17 +50,17 @@ impl Inputs {
         }
     }
 
-    /// The runs of rows of this log in which all its shared inputs begin.
+    /// Returns the number of runs of rows in which all shared inputs of this log begin.
     pub(super) fn shared_runs(&self, log: usize) -> u32 {
         self.shared_runs[log]
     }
 
-    /// Whether the rows of this input stay in this log.
+    /// Returns true if the rows of this input stay in this log.
     pub(super) fn stays(&self, input: Digest, log: usize) -> bool {
         self.held.get(&input).is_some_and(|held| held.owner as usize == log)
     }
 
-    /// The inputs to compare machines by: those that most logs hold. The smaller digest decides between equals, so
+    /// Returns the inputs to compare machines by: those that most logs hold. The smaller digest decides between equals, so
     /// the sample is random and the same in every merge of the same logs.
     pub(super) fn sample(&self) -> Vec<Digest> {
         let shared = self.held.iter().filter(|(_, held)| held.logs > 1);

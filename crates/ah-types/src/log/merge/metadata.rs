@@ -49,7 +49,7 @@ fn tools(first: &Metadata, other: &Metadata) -> Option<Difference> {
     (log != other).then(|| Difference { key: "autoheuristic_rs.tool".to_owned(), log, other })
 }
 
-/// The metadata of the merged log: the first log's, with the choices of all.
+/// Returns the metadata of the merged log: the first log's, with the choices of all.
 pub(super) fn merged(shards: &[Shard], tool: &str, scaled: usize) -> Option<Metadata> {
     let mut metadata = shards.first()?.metadata.clone();
     if let Some(choices) = &mut metadata.choices {

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use super::machines::{Band, Comparison, Scale};
+use super::machines::{Comparison, Scale};
 use super::output::Kept;
 use super::shard::Shard;
 use crate::log::metadata::Difference;
 
-/// Files listed by name in one line.
+/// Files named in one line.
 const SHOWN: usize = 3;
 /// With more logs than this, only those with something to report have a line of their own.
 const LISTED: usize = 20;
@@ -68,13 +68,13 @@ impl MergeReport {
         Self { logs, comparison, scaled: scales.iter().map(|scale| scale.log).collect() }
     }
 
-    /// Inputs of the merged log.
+    /// Returns the number of inputs in the merged log.
     #[must_use]
     pub fn inputs(&self) -> u64 {
         self.logs.iter().map(|log| log.inputs).sum()
     }
 
-    /// Rows of the merged log.
+    /// Returns the number of rows in the merged log.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.logs.iter().map(|log| log.rows).sum()
@@ -113,7 +113,7 @@ impl MergeReport {
             );
         };
         write!(f, "\nmachines: compared on {inputs} inputs with {}", paths[*reference].display())?;
-        let disagreeing = sentences(&self.comparison, paths);
+        let disagreeing = self.comparison.sentences(paths);
         for sentence in &disagreeing {
             write!(f, "\n  {sentence}")?;
         }
@@ -139,7 +139,7 @@ impl MergeReport {
 }
 
 impl MergedLog {
-    /// Whether it differs from a log of which everything was taken.
+    /// Returns true if something of the log was left out, repeated inputs apart.
     fn is_odd(&self) -> bool {
         self.rows == 0 || self.blank_lines + self.bad_rows > 0 || self.torn_line.is_some()
     }
@@ -166,29 +166,6 @@ impl fmt::Display for MergedLog {
         }
         Ok(())
     }
-}
-
-/// A sentence for each band in which a machine disagrees.
-pub(super) fn sentences(comparison: &Comparison, paths: &[PathBuf]) -> Vec<String> {
-    let sentence = |log: usize, band: &Band| {
-        let percent = |ratio: f64| 100.0 * (ratio - 1.0).abs();
-        let (low, high) = band.interval;
-        let (less, more) = if band.ratio > 1.0 { (low, high) } else { (high, low) };
-        format!(
-            "{} is {:.1} % {} on kernels {} (95 % interval {:.1} to {:.1} %, {} inputs)",
-            paths[log].display(),
-            percent(band.ratio),
-            if band.ratio > 1.0 { "slower" } else { "faster" },
-            band.name,
-            percent(less),
-            percent(more),
-            band.inputs
-        )
-    };
-    let of = |(machine, bands): (&super::machines::Machine, Vec<&Band>)| {
-        bands.into_iter().map(|band| sentence(machine.log, band)).collect::<Vec<_>>()
-    };
-    comparison.disagreeing().flat_map(of).collect()
 }
 
 fn named(paths: &[&PathBuf]) -> String {

@@ -95,7 +95,8 @@ fn fields(expected: usize, found: usize) -> RowError {
     RowError { column: 0, expected: format!("{expected} fields"), found: found.to_string() }
 }
 
-/// The standard library's hasher is enough: it is keyed differently in each half, and no digest leaves the process.
+/// Hashes the features' text. The standard library's hasher is enough: each half has another key, and no digest leaves the
+/// process.
 fn digest(text: &[u8]) -> Digest {
     let half = |key: u8| {
         let mut hasher = std::hash::DefaultHasher::new();

@@ -6,20 +6,11 @@ use rustc_hash::FxHashMap;
 
 use super::error::MergeError;
 use super::inputs::Inputs;
+use super::machines::{MachineSample, Trial};
 use super::row::Digest;
 use super::shard::{Line, Shard, ShardReader};
 use super::workers;
 use crate::choice::median;
-
-/// One choice on one input of the sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Trial {
-    pub(super) input: u32,
-    choice: u32,
-}
-
-/// The median times of one machine in milliseconds, sorted by trial. Failures are left out.
-pub(super) type MachineSample = Vec<(Trial, f64)>;
 
 /// Reads each log up to its last shared input. Collectors that measure the sample first put it at the begin.
 pub(super) fn read(
@@ -52,7 +43,7 @@ pub(super) fn read(
 
 type Times = BTreeMap<(u32, Vec<u8>), Vec<f64>>;
 
-/// The times of the inputs in `sample` within the log's first runs of rows.
+/// Returns the times of the inputs in `sample` within the log's first runs of rows.
 fn times(shard: &Shard, sample: &FxHashMap<Digest, u32>, runs: u32) -> Result<Times, MergeError> {
     let mut times = Times::new();
     if runs == 0 {

@@ -107,13 +107,13 @@ impl Shard {
         Ok(())
     }
 
-    /// Whether both hold the same rows, in any order.
+    /// Returns true if both hold the same rows, in any order.
     pub(super) fn has_the_rows_of(&self, other: &Self) -> bool {
         let rows = |shard: &Self| (shard.rows, shard.inputs, shard.checksum);
         self.rows > 0 && rows(self) == rows(other)
     }
 
-    /// Whether every line of the log is a row that stays as it is.
+    /// Returns true if every line of the log is a row that stays as it is.
     pub(super) fn is_clean(&self) -> bool {
         (self.repeated, self.blank_lines, self.bad_rows, self.torn_line) == (0, 0, 0, None)
     }
@@ -127,7 +127,7 @@ impl Shard {
     }
 }
 
-/// The length and the time of the last change. It is only compared with itself.
+/// Returns the length and the time of the last change. It is only compared with itself.
 fn stamp(path: &Path) -> Result<(u64, Option<SystemTime>), LogError> {
     let metadata = std::fs::metadata(path).map_err(io_error(path, "read"))?;
     if !metadata.is_file() && !metadata.is_dir() {

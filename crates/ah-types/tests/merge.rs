@@ -204,8 +204,8 @@ fn empty_shards() {
 fn the_output_is_replaced_but_never_one_of_the_logs() {
     let folder = Folder::new();
     let a = folder.log("a.txt", HEAD, "1,z,a,1\n");
-    folder.merged(&[a.clone()]);
-    folder.merged(&[a.clone()]);
+    folder.merged(std::slice::from_ref(&a));
+    folder.merged(std::slice::from_ref(&a));
     let all = folder.path("all.txt");
     let error = folder.merge(&[a, all.clone()], MergeOptions::default()).unwrap_err();
     // The merged log holds the same rows, which is found first.

@@ -76,7 +76,7 @@ impl RowSplitter {
             let field = &text[range.clone()];
             let value =
                 std::str::from_utf8(field).map_err(|_| bad(text, range.start, field, "text in UTF-8"))?;
-            if *kind == FeatureKind::Numerical && !number(&csv::unquote(value)).is_some_and(|x| !x.is_nan()) {
+            if *kind == FeatureKind::Numerical && number(&csv::unquote(value)).is_none_or(f64::is_nan) {
                 return Err(bad(text, range.start, field, "a number"));
             }
         }

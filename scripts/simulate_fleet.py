@@ -42,9 +42,12 @@ def tails(times, factor, draw):
 def write(path, shard):
     draw = random.Random(shard)
     factor = float(slow.get(str(shard), 1))
-    variants = [tails(times, factor, draw) for _, times in inputs]
+    # Made when it is needed: a small shard uses few of the inputs.
+    variants = {}
 
     def text(index, unique, variant):
+        if index not in variants:
+            variants[index] = tails(inputs[index][1], factor, draw)
         m, rest = inputs[index][0].split(",", 1)
         return variants[index][variant].replace("\0", f"{int(m) + unique},{rest},")
 

@@ -1,7 +1,7 @@
 //! Merges the logs of several machines into one log.
 //!
 //! The machines have the same kind of device. Each measured its part of one sequence, and a small sample of inputs
-//! that all of them measured shows whether their times agree. [`merge()`] reads each log twice and holds no row:
+//! that all of them measured shows whether their times agree. [`merge()`] holds no row:
 //!
 //! 1. [`shard`] reads a log once: it checks every row, and keeps a digest of each input.
 //! 2. [`metadata`] compares the first lines, and refuses logs that do not belong together.

@@ -18,12 +18,12 @@ pub enum CodegenError {
     /// The model is not valid (it was not read from a file).
     #[error("not a valid model: {0}")]
     Invalid(InvalidModel),
-    /// The model holds more than generated code can number.
+    /// The model has more than generated code can number.
     #[error("expected at most {MOST} {what}, found {found}; learn from fewer")]
     TooMany {
         /// `features` or `categories`.
         what: &'static str,
-        /// How many.
+        /// Their number.
         found: usize,
     },
     /// A file or folder cannot be read or written.

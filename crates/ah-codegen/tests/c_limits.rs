@@ -50,7 +50,7 @@ fn request<'a>(model: &'a Model, targets: &'a [&'a dyn Target], out: &'a Path) -
     Request { model, targets, out, detail, mode, templates: None, runtime_path: None }
 }
 
-/// The header of this model, in `folder`.
+/// Returns the header of this model, in `folder`.
 fn header(model: &Model, folder: &Path) -> PathBuf {
     generate(&request(model, &[&C], folder)).unwrap().generated[0].place.clone()
 }

@@ -28,7 +28,7 @@ fn changed(folder: &Folder, from: &str, to: &str) -> Command {
     collect(folder, &folder.path("rms_norm.toml"))
 }
 
-/// True on a machine with a GPU; else says what is not tried.
+/// Returns true on a machine with a GPU; else prints what is not tested.
 fn gpu(what: &str) -> bool {
     let reason = match ah_kernels::cuda::count() {
         Ok(n) if n > 0 => return true,
@@ -169,7 +169,7 @@ fn configurations_are_measured_and_faults_cost_their_choice() {
     let described = String::from_utf8(described.stdout).unwrap();
     assert!(described.contains("bytes: the winners reach"), "{described}");
 
-    // A kernel that forgets the weight on vectors alone, and one that does not compile.
+    // A kernel that forgets the weight only on vectors, and one that does not compile.
     for (from, to, reason) in [
         ("v.x * w.x * s", "v.x * s", "wrong result: \"y\": differs from the reference"),
         ("typedef float4 Vector;", "typedef float5 Vector;", "rms_norm.cu("),

@@ -1,4 +1,4 @@
-//! What a corrupt or hostile log does to a training: little, and never in silence.
+//! A corrupt or hostile log changes a training little, and never silently.
 
 mod common;
 
@@ -10,7 +10,7 @@ use ah_cli::exit;
 use ah_types::Model;
 use common::{HEAD, Run, log};
 
-/// Learns from these files and returns the model and what was said.
+/// Learns from these files and returns the model and the messages.
 fn learned(run: &Run, args: &[&str]) -> (Model, String) {
     let (code, _, stderr) = run.train(args);
     assert_eq!(code, 0, "{stderr}");
@@ -34,7 +34,7 @@ fn one_corrupt_row_does_not_remove_the_precondition() {
     let (model, stderr) = learned(&run, &["a.txt"]);
     assert_eq!(model.precondition, None);
     assert!(stderr.contains("is left out: the log measures 2 of its 62 inputs outside it"), "{stderr}");
-    // A thousandth of the inputs, where that is more than two.
+    // A thousandth of the inputs, if that is more than two.
     run.write("a.txt", log(3000) + &outside(7) + &outside(8) + &outside(9));
     assert!(learned(&run, &["a.txt"]).0.precondition.is_some());
 }
@@ -100,7 +100,7 @@ fn a_log_larger_than_the_memory_is_an_error_in_words() {
     assert!(stderr.contains("out of memory; raise its limit (ulimit -v)"), "{stderr}");
 }
 
-/// Each was looked for among all others: 14 s.
+/// Searching each among all others took 14 s.
 #[test]
 fn ten_thousand_derived_features_cost_their_number() {
     let run = Run::new();

@@ -1,5 +1,5 @@
-//! Files that are read or written whole. Artefacts are written beside their place and renamed, so that a reader sees
-//! the old file or the new one, never a part.
+//! Reads and writes whole files. Artefacts are written to a temporary file and renamed, so that a reader sees the old
+//! file or the new one, never a part.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Longer chains of symbolic links are refused, as Linux does.
 const MAX_LINKS: usize = 40;
 
-/// Reads a text file of at most so many MiB. A device may give bytes without end.
+/// Reads a text file of at most this many MiB. A device file may never end.
 ///
 /// # Errors
 /// Any I/O error; a longer file is one of the kind `FileTooLarge`.
@@ -22,7 +22,7 @@ pub fn read_text(path: &Path, most_mib: u64) -> io::Result<String> {
     Ok(text)
 }
 
-/// Writes `bytes` to `path` by way of a temporary file in the same folder.
+/// Writes `bytes` to `path` through a temporary file in the same folder.
 ///
 /// A symbolic link at `path` stays, and its target is written. A new file obeys the umask; one that
 /// replaces another takes over its permissions. Anything else at `path` (a pipe, `/dev/stdout`) is
@@ -45,7 +45,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // Less the umask. tempfile's own default is 0600.
+        // Reduced by the umask. tempfile's own default is 0600.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     let mut file = builder.prefix(".ah-").tempfile_in(folder)?;
@@ -58,7 +58,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// The path that a chain of symbolic links leads to, whether or not a file is there.
+/// Returns the path that a chain of symbolic links leads to, whether or not a file is there.
 fn target(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {

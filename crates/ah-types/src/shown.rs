@@ -27,8 +27,8 @@ pub fn expression(text: &str) -> String {
     format!("{:?}", cut(text, MOST_TEXT))
 }
 
-/// Returns names separated by commas, in quotes where they need them: the first twenty, and how many
-/// more there are.
+/// Returns names separated by commas, in quotes if they need them: the first twenty, and the number
+/// of further names.
 #[must_use]
 pub fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
     let shown = |name: &str| {
@@ -44,8 +44,8 @@ pub fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
     list.join(", ")
 }
 
-/// Returns the reason that a library gives. Of each line longer than 400 characters the middle is cut out, and
-/// control characters are escaped.
+/// Returns a library's reason. The middle of each line longer than 400 characters is cut, and control characters
+/// are escaped.
 #[must_use]
 pub fn reason(text: &str) -> String {
     let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };

@@ -81,7 +81,7 @@ fn nesting_cannot_overflow_the_stack() {
         "not ".repeat(100_000),
         "m+".repeat(100_000),
         "if m ".repeat(9999),
-        // Neither nested nor in a row too often, but deep by both together.
+        // Neither the nesting nor the chain is too long, but both together are too deep.
         (0..100).fold("m".to_owned(), |inner, _| format!("({inner}{})", "+m".repeat(380))),
     ] {
         assert!(expr::parse(&source).is_err());

@@ -1,4 +1,4 @@
-//! Logs that are made to do harm: they are refused in one sentence, or cost no more than their size.
+//! Malicious logs: they are refused in one sentence, or cost no more than their size.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -125,7 +125,7 @@ fn choices_that_the_metadata_do_not_list_are_found() {
     assert_eq!(unlisted(&[&listing, &silent]), [""; 0]);
 }
 
-/// A tenth of the columns took 1.2 s when each was looked for among all, 114 s for all of them.
+/// A tenth of the columns took 1.2 s when each was searched among all, and all of them 114 s.
 #[test]
 fn a_hundred_thousand_columns_are_read_in_seconds() {
     let names: Vec<String> = (0..100_000).map(|i| format!("f{i}")).collect();

@@ -122,7 +122,7 @@ impl LoweredModel<'_> {
         Ok(())
     }
 
-    /// True where several trees vote.
+    /// Returns true if several trees vote.
     #[must_use]
     pub fn votes(&self) -> bool {
         self.model.trees.len() > 1

@@ -54,7 +54,7 @@ pub trait RunnerSource {
     /// A file of the user's cannot be read.
     fn optimization(&self, name: &str) -> Result<Option<Optimization>, CollectError>;
 
-    /// Returns what the winners of a log do in a second, where the program knows the work of an input.
+    /// Returns the work that the winners of a log do in a second, if the program knows the work of an input.
     fn work(&self, log: &log::Log) -> Option<String> {
         let _ = log;
         None

@@ -1,4 +1,4 @@
-//! Values and ranges of features as TOML files give them: the tables `[commands.inputs]` and `[cuda.inputs]`.
+//! Values and ranges of features in TOML files: the tables `[commands.inputs]` and `[cuda.inputs]`.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ impl Draw {
 /// drawn.
 ///
 /// # Errors
-/// The mistake in words, to be put behind the table's name.
+/// The mistake in words, to be printed after the table's name.
 pub(super) fn check(
     inputs: &BTreeMap<String, Draw>,
     optimization: &Optimization,
@@ -95,7 +95,7 @@ pub(super) fn check(
 /// Draws a context.
 ///
 /// # Errors
-/// A feature has no range; `table` is where it belongs.
+/// A feature has no range; `table` names the missing entry's table.
 pub(super) fn draw(
     optimization: &Optimization,
     draws: &[Option<Draw>],

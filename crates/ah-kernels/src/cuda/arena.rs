@@ -78,10 +78,10 @@ impl Arena {
         Ok(std::array::from_fn(|i| buffers[i]))
     }
 
-    /// New buffers of these sizes; those handed out before are given up.
+    /// Returns new buffers of these sizes. The buffers of earlier calls become invalid.
     ///
     /// # Errors
-    /// Out of memory.
+    /// [`CudaError`] if memory runs out.
     pub(crate) fn cut_all(&mut self, bytes: &[usize]) -> Result<Vec<Buffer>, CudaError> {
         let total: usize = bytes.iter().map(|b| b.next_multiple_of(ALIGNMENT)).sum();
         if self.block.as_ref().is_none_or(|b| b.buffer.bytes < total) {

@@ -16,18 +16,19 @@ pub(crate) struct Source {
     /// The file's name, for messages.
     pub(crate) file: &'static str,
     pub(crate) text: &'static str,
-    /// The compiler's options for a user's file; `None` for one of ours, which is compiled behind
+    /// The compiler's options for a user's file; `None` for one of ours, which is compiled after
     /// [`kernels::COMMON`].
     options: Option<&'static [String]>,
 }
 
 impl Source {
-    /// A file of ours.
+    /// Returns a file of ours.
     pub(crate) const fn shipped(file: &'static str, text: &'static str) -> Self {
         Self { file, text, options: None }
     }
 
-    /// A user's file. It stays in memory until the process ends: a process measures one.
+    /// Returns a user's file. It stays in memory until the process ends, because a process measures only
+    /// one.
     pub(crate) fn of_user(file: String, text: String, options: Vec<String>) -> Self {
         Self { file: file.leak(), text: text.leak(), options: Some(options.leak()) }
     }

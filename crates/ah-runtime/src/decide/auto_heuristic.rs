@@ -250,7 +250,7 @@ impl AutoHeuristic {
         text
     }
 
-    /// Explains the answer for these values: the choice, then what each serving heuristic says of it, up to the
+    /// Explains the answer for these values: the choice, then each serving heuristic's explanation, up to the
     /// first whose domain contains the values. For people and logs, not for the hot path.
     #[must_use]
     pub fn explain_choice(&self, values: &[Scalar<'_>]) -> String {

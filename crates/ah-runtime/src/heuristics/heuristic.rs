@@ -66,7 +66,7 @@ pub trait Heuristic: Send + Sync {
     /// Why there is no ranking for these values.
     fn ranked(&self, values: &[Scalar<'_>], visit: &mut dyn FnMut(usize)) -> Result<(), Unsure>;
 
-    /// Explains the decision for these values to people: the choice, or why the heuristic declines, and the
+    /// Explains the decision for these values to people: the choice, or the reason for declining, and the
     /// first five of its ranking. A [`LoadedModel`](crate::LoadedModel) also gives the path through the tree, the
     /// evidence, and what would change the decision.
     fn explain(&self, values: &[Scalar<'_>]) -> String {

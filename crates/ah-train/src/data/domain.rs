@@ -1,4 +1,4 @@
-//! Where a heuristic holds, and where each choice can run.
+//! The domain of a heuristic, and the conditions under which choices can run.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,15 @@ use crate::error::TrainError;
 /// The least share of measured inputs outside a precondition that shows that the domain is larger. Fewer may be
 /// corrupt rows.
 const LEAST_SHARE: f64 = 0.001;
-/// The least number of such inputs: one alone shows nothing.
+/// The least number of such inputs: a single one proves nothing.
 const LEAST_INPUTS: usize = 2;
 
-/// The optimization's precondition for the log's device, and the inputs outside it.
+/// Returns the optimization's precondition for the log's device, and the inputs outside it.
 ///
-/// Where enough measured inputs are outside it, it is left out: the log shows that the domain is larger.
+/// If enough measured inputs are outside it, it is left out: the log shows that the domain is larger.
 ///
 /// # Errors
-/// [`TrainError::Expression`] where it does not fit the log.
+/// [`TrainError::Expression`] if it does not fit the log.
 pub fn precondition(
     optimization: &Optimization,
     metadata: &Metadata,
@@ -53,11 +53,11 @@ pub fn precondition(
     Ok((Some(Precondition { expression: text.to_owned(), typed }), outside))
 }
 
-/// Where choices can run at all, by the optimization and by the log. Where both name a choice, the
-/// optimization counts. A choice that the log lacks may be in the logs of other devices.
+/// Returns the conditions under which choices can run, by the optimization and by the log. If both name a choice,
+/// the optimization counts. A choice that the log lacks may be in the logs of other devices.
 ///
 /// # Errors
-/// [`TrainError::Expression`] where a rule does not fit the log.
+/// [`TrainError::Expression`] if a rule does not fit the log.
 pub fn eligible(
     optimization: &Optimization,
     metadata: &Metadata,
@@ -81,10 +81,10 @@ pub fn eligible(
     Ok(eligible)
 }
 
-/// The truth value that a field of the optimization holds.
+/// Returns the condition in a field of the optimization.
 ///
 /// # Errors
-/// [`TrainError::Expression`] where it does not fit the log.
+/// [`TrainError::Expression`] if it does not fit the log.
 pub fn truth(
     optimization: &Optimization,
     what: &'static str,

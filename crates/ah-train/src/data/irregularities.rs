@@ -1,9 +1,9 @@
-//! What reading a log found odd, as sentences for the user.
+//! Irregularities of a log, as sentences for the user.
 
 use ah_types::log::Irregularities;
 use ah_types::shown::listed;
 
-/// A sentence for each kind of irregularity.
+/// Returns a sentence for each kind of irregularity.
 #[must_use]
 pub fn warnings(found: &Irregularities) -> Vec<String> {
     let mut warnings = Vec::new();

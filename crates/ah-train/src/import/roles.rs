@@ -94,7 +94,7 @@ struct Finder<'a> {
 
 impl<'a> Finder<'a> {
     fn new(path: &'a Path, columns: &'a [String], params: &'a ImportParams) -> Self {
-        // Of equal names the first counts.
+        // The first of equal names counts.
         let places = columns.iter().enumerate().rev().map(|(place, name)| (name.as_str(), place)).collect();
         let categorical = params.categorical.iter().map(String::as_str).collect();
         Self { path, columns, places, categorical, params }

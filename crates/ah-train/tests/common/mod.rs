@@ -78,7 +78,7 @@ impl Run {
     }
 }
 
-/// A published log, where its folder exists.
+/// Returns a published log, if its folder exists.
 pub fn published(name: &str) -> Option<PathBuf> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);
     let path = if path.exists() {

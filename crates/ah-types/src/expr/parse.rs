@@ -5,8 +5,8 @@ use crate::shown;
 
 /// Deeper nesting is refused, so that no text can overflow the stack.
 const MAX_NESTING: usize = 128;
-/// Deeper trees are refused. Operators in a row nest to the left, and so do brackets around them, without
-/// recursion here; yet whoever walks the tree recurses.
+/// Deeper trees are refused. Consecutive operators, and brackets around them, nest to the left without
+/// recursion here, but code that walks the tree recurses.
 const MAX_DEPTH: usize = 4 * MAX_NESTING;
 
 /// An expression is malformed.
@@ -206,7 +206,7 @@ impl Parser<'_> {
         result
     }
 
-    /// A tree on top of others, the deepest of which has this depth.
+    /// Returns a tree above others; the deepest of them has this depth.
     fn above(&self, depth: usize, expr: Expr) -> Result<Tree, ParseError> {
         if depth >= MAX_DEPTH {
             return Err(self.expected(&format!("no more than {MAX_DEPTH} operators in a row")));
@@ -243,7 +243,7 @@ impl Parser<'_> {
         BinaryOp::ALL.into_iter().find(|op| op.symbol() == word)
     }
 
-    /// Operands joined by operators that bind at least as tightly as `least`.
+    /// Parses operands joined by operators that bind at least as tightly as `least`.
     fn binary(&mut self, least: u8) -> Result<Tree, ParseError> {
         let mut left = self.unary()?;
         while let Some(op) = self.operator() {
@@ -314,7 +314,7 @@ impl Parser<'_> {
         let (mut args, mut depth) = (vec![first.expr], first.depth);
         while self.take(",") {
             let next = self.expr()?;
-            // `min` and `max` nest to the left in the typed tree, as operators in a row do.
+            // `min` and `max` nest to the left in the typed tree, like consecutive operators.
             let tree = self.above(depth.max(next.depth), next.expr)?;
             args.push(tree.expr);
             depth = tree.depth;

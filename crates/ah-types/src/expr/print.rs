@@ -14,7 +14,7 @@ impl fmt::Display for Expr {
     }
 }
 
-/// Writes `expr`, in brackets where it binds less tightly than `least`, or where the operator that follows, of this
+/// Writes `expr`, in brackets if it binds less tightly than `least`, or if the following operator, of this
 /// precedence (0: none), would become part of it.
 ///
 /// Every bracket here is one that any text of the same tree must have, so the text is never nested more deeply
@@ -28,7 +28,7 @@ fn write_expr(f: &mut fmt::Formatter<'_>, expr: &Expr, least: u8, follows: u8) -
         _ => u8::MAX,
     };
     let brackets = match expr {
-        // Its operand goes on for as long as operators bind more tightly.
+        // Its operand extends over all operators that bind more tightly.
         Expr::Unary(UnaryOp::Not, _) => follows >= COMPARISON,
         _ => own < least,
     };
@@ -47,7 +47,7 @@ fn write_expr(f: &mut fmt::Formatter<'_>, expr: &Expr, least: u8, follows: u8) -
         }
         Expr::Unary(UnaryOp::Neg, a) => {
             f.write_char('-')?;
-            // `-1` is a number of its own, so the minus of a number takes brackets.
+            // `-1` is a number, so the negation of a number needs brackets.
             if matches!(**a, Expr::Number(x) if x.is_sign_positive()) {
                 f.write_char('(')?;
                 write_expr(f, a, 0, 0)?;

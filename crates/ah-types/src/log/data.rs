@@ -53,7 +53,7 @@ pub struct Source {
     pub path: PathBuf,
     /// BLAKE3 of the unpacked bytes, in hex; empty without the feature `hash`.
     pub hash: String,
-    /// The number of rows; 0 where the file repeats an earlier one.
+    /// The number of rows; 0 if the file repeats an earlier one.
     pub rows: u64,
     /// The number of inputs that no earlier file contains.
     pub new_inputs: u64,
@@ -68,11 +68,11 @@ pub struct Irregularities {
     pub bad_rows: u64,
     /// The errors of the first five malformed rows.
     pub examples: Vec<String>,
-    /// Files whose bytes are those of an earlier file: each counts once.
+    /// Files with the same bytes as an earlier file; each counts once.
     pub repeated: Vec<PathBuf>,
-    /// Choices that have rows and that no file's metadata lists, sorted; none where a file's metadata lists no choices.
+    /// Choices with rows that no file's metadata lists, sorted; empty if a file's metadata lists no choices.
     pub unlisted: Vec<String>,
-    /// Files whose last line has no line end: its number may be cut short.
+    /// Files whose last line has no line end: its number may be incomplete.
     pub unterminated: Vec<PathBuf>,
 }
 

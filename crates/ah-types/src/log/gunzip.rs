@@ -1,4 +1,4 @@
-//! Unpacking gzip, up to a ratio that no measured log reaches.
+//! Unpacks gzip, up to a ratio that no measured log reaches.
 
 use std::io::Read;
 

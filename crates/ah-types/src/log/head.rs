@@ -62,7 +62,7 @@ impl Name<'_> {
     fn metadata(&self, line: &[u8]) -> Result<Metadata, LogError> {
         serde_json::from_slice(line).map_err(|e| {
             let text = e.to_string();
-            // The place has its own fields.
+            // The place is printed separately.
             let why = text.rsplit_once(" at line ").map_or(&*text, |(why, _)| why);
             let why = reason(&why.replace('\n', " "));
             self.malformed(
@@ -75,8 +75,8 @@ impl Name<'_> {
         })
     }
 
-    /// The names of all columns in order, and the features among them. All features of the metadata, choice and
-    /// feedback are there, each once.
+    /// Returns the names of all columns in order, and the features among them: all features of the metadata, choice
+    /// and feedback, each once.
     fn columns(&self, line: &[u8], metadata: &Metadata) -> Result<(Vec<String>, Vec<Feature>), LogError> {
         let kinds = metadata.kinds().map_err(|e| {
             let hint = "rename or remove it in the metadata and in the header";

@@ -11,7 +11,7 @@ const BLOCK: usize = 256 * 1024;
 /// The first block; each next one is twice as large up to [`BLOCK`], so that a small log costs little.
 const FIRST_BLOCK: usize = 4 * 1024;
 
-/// The longest line in bytes: the names of some ten thousand choices. A device may give bytes without end.
+/// The longest line in bytes: the names of some ten thousand choices. A device file may never end.
 pub(super) const MAX_LINE: usize = 16 << 20;
 
 /// Lines with their numbers from 1, without their ends.
@@ -62,12 +62,12 @@ impl<R: Read> Lines<R> {
         Ok(Some((self.line, text.strip_suffix(b"\r").unwrap_or(text))))
     }
 
-    /// The error with the line that it kept from being read.
+    /// Returns the error with the line that could not be read.
     fn at_next_line(&self, error: &std::io::Error) -> std::io::Error {
         std::io::Error::new(error.kind(), format!("line {}: {error}", self.line + 1))
     }
 
-    /// Reads more behind the unread part, which moves to the front; 0 at the end.
+    /// Moves the unread part to the front and reads more after it; returns 0 at the end.
     fn fill(&mut self) -> std::io::Result<usize> {
         self.buffer.copy_within(self.unread.clone(), 0);
         self.unread = 0..self.unread.len();
@@ -107,7 +107,7 @@ impl<R: Read> Lines<R> {
     }
 }
 
-/// The error that a file's bytes are no log's.
+/// Returns the error of a file whose bytes are not a log.
 pub(super) fn invalid(why: &str) -> std::io::Error {
     std::io::Error::new(std::io::ErrorKind::InvalidData, why)
 }

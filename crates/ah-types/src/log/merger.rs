@@ -14,10 +14,10 @@ use crate::feature::Schema;
 
 /// Free address space that reading keeps, in bytes. The many small allocations cannot report a failure: they abort.
 const HEADROOM: usize = 64 << 20;
-/// [`HEADROOM`] is checked once for so many bytes of text. They take up to 50 times as much memory.
+/// [`HEADROOM`] is checked once for this many bytes of text. They take up to 50 times as much memory.
 const UNCHECKED: usize = 1 << 20;
 
-/// Everything read so far.
+/// The contents of all files so far.
 pub(super) struct Merger {
     pub(super) metadata: Metadata,
     pub(super) schema: Schema,
@@ -32,7 +32,7 @@ pub(super) struct Merger {
     pub(super) samples: Vec<Sample>,
     pub(super) sources: Vec<Source>,
     pub(super) irregularities: Irregularities,
-    /// The choices that the metadata of the files list; `None` where that of one lists none.
+    /// The choices that the metadata of the files list; `None` if one of them lists none.
     listed: Option<FxHashSet<String>>,
     /// Bytes of text since the headroom was checked.
     unchecked: usize,
@@ -67,14 +67,14 @@ impl Merger {
     /// Makes room for a row of this many bytes.
     ///
     /// # Errors
-    /// Where memory runs out.
+    /// Memory runs out.
     pub(super) fn make_room(&mut self, bytes: usize) -> Result<(), TryReserveError> {
         self.unchecked += bytes;
         if self.unchecked > UNCHECKED {
             self.unchecked = 0;
             let mut headroom = Vec::<u8>::new();
             headroom.try_reserve_exact(HEADROOM)?;
-            // An allocation that nobody sees is optimised away.
+            // The compiler removes an allocation without visible use.
             black_box(&headroom);
         }
         self.samples.try_reserve(1)?;

@@ -44,10 +44,10 @@ pub enum FeatureNameError {
     /// Another column has it.
     #[error("a feature named {}, which is the name of another column", quoted(_0))]
     Reserved(String),
-    /// It stands twice in one list.
+    /// It occurs twice in one list.
     #[error("the feature {} twice", quoted(_0))]
     Twice(String),
-    /// It stands in both lists.
+    /// It occurs in both lists.
     #[error("the feature {} under numerical_features and under categorical_features", quoted(_0))]
     BothKinds(String),
 }
@@ -68,7 +68,7 @@ pub struct Collection {
     /// Choices without an entry can run everywhere.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub eligible: BTreeMap<String, String>,
-    /// What the program does without a heuristic; where several are named, the first that is a choice.
+    /// What the program does without a heuristic; of several names, the first that is a choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallback: Vec<String>,
     /// The program and its version, for example `ah-collect 0.1.0`. Appending ignores it.
@@ -97,10 +97,10 @@ impl Metadata {
         self.collection.as_ref().map(|c| &c.device)
     }
 
-    /// The kind of each feature by its name.
+    /// Returns the kind of each feature by its name.
     ///
     /// # Errors
-    /// [`FeatureNameError`] for a name that stands twice, or that is the name of another column.
+    /// [`FeatureNameError`] for a name that occurs twice, or that is the name of another column.
     pub fn kinds(&self) -> Result<FxHashMap<&str, FeatureKind>, FeatureNameError> {
         let numerical = self.numerical_features.iter().map(|name| (name, FeatureKind::Numerical));
         let categorical = self.categorical_features.iter().map(|name| (name, FeatureKind::Categorical));

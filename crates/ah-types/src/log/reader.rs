@@ -69,7 +69,7 @@ fn finish(merged: Option<Merger>, first: &Path) -> Result<Log, LogError> {
     }
 }
 
-/// Opens a file for reading once. Gzip is told by its first bytes, not by the file's name, and unpacked on the way.
+/// Opens a file for reading once. Gzip is recognized by its first bytes, not by the file's name, and unpacked.
 ///
 /// # Errors
 /// I/O errors, also while reading: gzip of more than 64 MiB that unpacks to more than 128 times its size is refused.
@@ -149,7 +149,7 @@ fn read_into(
     }
     let end = lines.finish().map_err(io_error(path, "read"))?;
     if !end.hash.is_empty() && merger.sources.iter().any(|source| source.hash == end.hash) {
-        // The same bytes hold no new input or choice, so only the samples are to be taken back.
+        // The same bytes add no input or choice, so only the samples are removed again.
         merger.samples.truncate(samples_before);
         merger.irregularities = irregularities_before;
         merger.irregularities.repeated.push(path.to_owned());

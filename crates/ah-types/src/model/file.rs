@@ -27,7 +27,7 @@ const VERSION: u32 = 2;
 /// The largest file that is read: a tree of 5,000 leaves that each rank 300 choices takes 300 MiB.
 const MAX_MIB: u64 = 1024;
 
-/// What is read first, so that a newer file is refused by its version and not by an unknown key.
+/// The keys that are read first, so that a newer file is refused by its version and not by an unknown key.
 #[derive(Deserialize)]
 struct Header {
     format: String,

@@ -46,7 +46,7 @@ pub struct Optimization {
     /// The choices as command lines; only `ah-collect` reads this table.
     #[serde(default, skip_serializing)]
     pub commands: IgnoredAny,
-    /// The choices as configurations of a CUDA kernel; `ah-collect` alone reads this table.
+    /// The choices as configurations of a CUDA kernel; only `ah-collect` reads this table.
     #[serde(default, skip_serializing)]
     pub cuda: IgnoredAny,
 }

@@ -4,10 +4,7 @@ use std::path::Path;
 
 use super::definition::Optimization;
 use super::error::OptimizationError;
-use crate::artefact;
-
-/// The largest file that is read.
-pub(super) const MAX_MIB: u64 = 16;
+use super::toml_text;
 
 macro_rules! built_in {
     ($($file:literal),* $(,)?) => {
@@ -41,9 +38,7 @@ impl Optimization {
     /// # Errors
     /// [`OptimizationError`] with the file and, for bad TOML, line and column.
     pub fn read(path: &Path) -> Result<Self, OptimizationError> {
-        let text = artefact::read_text(path, MAX_MIB)
-            .map_err(|source| OptimizationError::Io { path: path.to_owned(), source })?;
-        Self::parse(&text, path)
+        Self::parse(&toml_text::read(path)?, path)
     }
 
     /// Reads an optimization from TOML that a program embeds.

@@ -4,6 +4,7 @@
 mod definition;
 mod error;
 mod file;
+mod toml_text;
 mod training;
 
 pub use definition::{ChoiceRule, DevicePrecondition, Optimization};

@@ -5,8 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::error::OptimizationError;
-use super::file::MAX_MIB;
-use crate::artefact;
+use super::toml_text;
 
 /// How `ah-train` learns an optimization: the hooks of PyTorch's trainers as fields. The TOML may omit
 /// every field, and flags override it.
@@ -102,8 +101,6 @@ impl TrainingPolicy {
     /// # Errors
     /// [`OptimizationError`] with the file and, for bad TOML, line and column.
     pub fn read(path: &Path) -> Result<Self, OptimizationError> {
-        let text = artefact::read_text(path, MAX_MIB)
-            .map_err(|source| OptimizationError::Io { path: path.to_owned(), source })?;
-        toml::from_str(&text).map_err(|e| OptimizationError::toml(path, &e))
+        toml::from_str(&toml_text::read(path)?).map_err(|e| OptimizationError::toml(path, &e))
     }
 }

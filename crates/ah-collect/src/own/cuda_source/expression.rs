@@ -62,12 +62,12 @@ impl NumberExpression {
     }
 }
 
-/// An expression that holds or not.
+/// A condition.
 #[derive(Debug)]
 pub(super) struct Condition {
     pub(super) text: String,
     holds: BoolExpr,
-    /// Whether it depends on the input, and not on the parameters alone.
+    /// Whether it depends on the input, not only on the parameters.
     pub(super) uses_features: bool,
 }
 
@@ -84,13 +84,13 @@ impl Condition {
         Ok(Self { text, holds, uses_features })
     }
 
-    /// Whether it holds in this row; an undefined condition does not.
+    /// Returns whether it holds in this row; an undefined condition does not.
     pub(super) fn holds(&self, row: &[Value]) -> bool {
         self.holds.eval(row) == Some(true)
     }
 }
 
-/// The message of a type error, with a proposal for a name that does not exist.
+/// Returns the message of a type error, with a proposal for a name that does not exist.
 fn explained(error: &TypeError) -> String {
     match error {
         TypeError::UnknownFeature { feature, known, .. } => {

@@ -1,4 +1,4 @@
-//! The table `[cuda]` of an optimization's TOML file, as it is written.
+//! The table `[cuda]` of an optimization's TOML file, as written.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use toml::Spanned;
 use super::super::drawn::{Draw, ScalarText};
 use super::expression::Located;
 
-/// The file, of which the rest is the optimization.
+/// The file; everything except the table is the optimization.
 #[derive(Debug, Deserialize)]
 pub(super) struct CudaFile {
     #[serde(default)]
@@ -30,16 +30,16 @@ pub(super) struct CudaTable {
     pub block: Located,
     /// Bytes of dynamic shared memory.
     pub shared_memory: Option<Located>,
-    /// The values of each compile-time parameter, which the source sees as a macro. Each combination that the
+    /// The values of each compile-time parameter, a macro of the source. Each combination that the
     /// constraints allow is a choice.
     pub parameters: BTreeMap<String, Spanned<Vec<ScalarText>>>,
-    /// Conditions that a choice must meet; one that names features is asked for each input.
+    /// Conditions that a choice must meet; one that names features is checked on each input.
     #[serde(default)]
     pub constraints: Vec<Located>,
     /// The kernel's arguments, in order.
     #[serde(default, rename = "argument")]
     pub arguments: Vec<ArgumentTable>,
-    /// The launch whose outputs are right: a choice's name, or another kernel of the source.
+    /// The launch with the correct outputs: a choice's name, or another kernel of the source.
     pub reference: Option<Located>,
     /// The largest difference from the reference, as a share of the largest magnitude.
     pub tolerance: Option<f64>,
@@ -72,7 +72,7 @@ pub(super) struct ArgumentTable {
     pub value: Option<Located>,
     /// The buffer's contents.
     pub fill: Option<Located>,
-    /// Whether the kernel's result is in it.
+    /// Whether the kernel writes its result to it.
     #[serde(default)]
     pub output: bool,
 }

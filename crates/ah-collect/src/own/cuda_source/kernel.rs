@@ -1,4 +1,4 @@
-//! The table `[cuda]`, checked: the choices, and what to launch for each on an input.
+//! The checked table `[cuda]`: the choices, and the launch of each on an input.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::expression::{Condition, Located, NumberExpression};
 use super::format::{ArgumentTable, CudaTable, ReferenceTable};
 use super::mistake::{Mistake, did_you_mean};
 
-/// Threads of a block on every device of today.
+/// Most threads of a block on every device of today.
 const MOST_THREADS: u64 = 1024;
 /// More combinations of parameters than this are a mistake.
 const MOST_CHOICES: usize = 10_000;
@@ -52,7 +52,7 @@ pub(super) struct CudaKernel {
 #[derive(Debug)]
 pub(super) struct CudaChoice {
     pub(super) name: String,
-    /// The parameters' values, in the order of the schema behind the features.
+    /// The parameters' values, in the order of the schema, which has them after the features.
     values: Vec<Value>,
     defines: Vec<String>,
 }
@@ -136,7 +136,7 @@ impl CudaKernel {
         context.row(&self.features).map_err(|e| e.to_string())
     }
 
-    /// Returns what to launch on this input.
+    /// Returns the launches on this input.
     ///
     /// # Errors
     /// The input cannot be made, in words.
@@ -232,12 +232,12 @@ impl LaunchExpressions {
     }
 }
 
-/// A number that was checked to be at most 2³¹.
+/// Returns a number that was checked to be at most 2³¹.
 fn small(x: u64) -> u32 {
     u32::try_from(x).unwrap_or(u32::MAX)
 }
 
-/// The features, and behind them the parameters.
+/// Returns the features, followed by the parameters.
 fn with_parameters(
     features: &Schema,
     parameters: &BTreeMap<String, Spanned<Vec<ScalarText>>>,
@@ -269,7 +269,8 @@ fn with_parameters(
     Ok(all)
 }
 
-/// The value of a parameter in expressions; truth values are 1 and 0, as the preprocessor needs them.
+/// Returns the value of a parameter in expressions; truth values are 1 and 0, as the preprocessor needs
+/// them.
 fn parameter(value: &ScalarText) -> Value {
     match value {
         ScalarText::Bool(b) => Value::from(f64::from(u8::from(*b))),
@@ -277,7 +278,7 @@ fn parameter(value: &ScalarText) -> Value {
     }
 }
 
-/// Every combination of the parameters that these conditions allow.
+/// Returns every combination of the parameters that these conditions allow.
 fn choices(
     parameters: &BTreeMap<String, Spanned<Vec<ScalarText>>>,
     features: &Schema,

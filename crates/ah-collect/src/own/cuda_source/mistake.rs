@@ -5,18 +5,18 @@ use std::ops::Range;
 /// A mistake in a TOML file.
 #[derive(Debug)]
 pub(super) struct Mistake {
-    /// The first byte of the value, where it is known.
+    /// The first byte of the value, if known.
     at: Option<usize>,
     message: String,
 }
 
 impl Mistake {
-    /// A mistake in the value at these bytes.
+    /// Returns a mistake in the value at these bytes.
     pub(super) fn at(span: Range<usize>, message: impl Into<String>) -> Self {
         Self { at: Some(span.start), message: message.into() }
     }
 
-    /// A mistake in the table as a whole.
+    /// Returns a mistake in the table as a whole.
     pub(super) fn anywhere(message: impl Into<String>) -> Self {
         Self { at: None, message: message.into() }
     }

@@ -24,9 +24,8 @@
 //! # and the others, in order; one buffer has output = true
 //! ```
 //!
-//! `format` is the table as it is written, `kernel` the checked one with its `expression`s, `mistake` what is wrong
-//! with a file and where. `runner` measures, `work` turns times into bytes and operations a second. Only the runner
-//! needs a GPU.
+//! `format` is the table as written, `kernel` the checked one with its `expression`s, `mistake` an error with its place.
+//! `runner` measures, `work` turns times into bytes and operations a second. Only the runner needs a GPU.
 
 mod expression;
 mod format;
@@ -56,7 +55,7 @@ pub struct CudaSource {
 }
 
 impl CudaSource {
-    /// Reads the table `[cuda]` of a file; `None` where it has none.
+    /// Reads the table `[cuda]` of a file; `None` if it has none.
     ///
     /// # Errors
     /// The file cannot be read, or the table is malformed: the line, what was expected and what was found.
@@ -97,7 +96,7 @@ impl CudaSource {
         runner::open(self.optimization, self.kernel, device)
     }
 
-    /// Returns what the winners of a log do in a second, for people; `None` where the file gives neither bytes nor
+    /// Returns the work that the winners of a log do in a second, for people; `None` if the file has neither bytes nor
     /// operations, or the log has no time.
     #[must_use]
     pub fn work(&self, log: &Log) -> Option<String> {

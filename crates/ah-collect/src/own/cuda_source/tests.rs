@@ -1,4 +1,4 @@
-//! What is launched on an input, without a GPU.
+//! The launches on an input, without a GPU.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What the winners do in a second: bytes and operations.
+//! The work of the winners in a second: bytes and operations.
 
 use std::fmt::Write as _;
 
@@ -36,13 +36,13 @@ pub(super) fn report(kernel: &CudaKernel, log: &Log) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// The work on this input divided by its time.
+/// Returns the work on this input divided by its time.
 fn rate(kernel: &CudaKernel, work: &NumberExpression, log: &Log, input: usize, ms: f64) -> Option<f64> {
     let row = kernel.row(&log.context(input)).ok()?;
     Some(work.number(&row).ok()? / (ms / 1e3))
 }
 
-/// A rate with three digits and a prefix.
+/// Returns a rate with three digits and a prefix.
 fn shown(rate: f64, unit: &str) -> String {
     let prefixes = [(1e12, "T"), (1e9, "G"), (1e6, "M")];
     let (scale, prefix) = prefixes.into_iter().find(|(scale, _)| rate >= *scale).unwrap_or((1.0, ""));

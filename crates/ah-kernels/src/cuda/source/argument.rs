@@ -67,8 +67,8 @@ impl ArgumentType {
         }
     }
 
-    /// Returns the difference that is allowed between two results, as a share of the largest magnitude: kernels add
-    /// in other orders. Integers must be equal.
+    /// Returns the allowed difference between two results, as a share of the largest magnitude: kernels add in
+    /// different orders. Integers must be equal.
     #[must_use]
     pub fn tolerance(self) -> f64 {
         match self {
@@ -84,8 +84,8 @@ impl ArgumentType {
         self as i32
     }
 
-    /// Returns a scalar argument; `None` where the number is no value of this type, or the type is none that a
-    /// scalar can have.
+    /// Returns a scalar argument; `None` if the number is not a value of this type, or scalars cannot have
+    /// this type.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::float_cmp)] // Checked by the way back.
     pub(super) fn scalar(self, x: f64) -> Option<Arg> {
         let exact = |same: bool, arg: Arg| same.then_some(arg);
@@ -104,7 +104,7 @@ impl ArgumentType {
 /// The contents of a buffer before a kernel runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fill {
-    /// All bytes are 255, which is NaN for floats: what a kernel does not write shows.
+    /// All bytes are 255, which is NaN for floats, so that unwritten elements are found.
     Nothing,
     /// One number in all elements.
     Constant(f64),

@@ -52,7 +52,7 @@ DEVICE void store(void* to, u64 i, int type, double x) {
     }
 }
 
-// Random bits of element i: the finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
+// Random bits of element i: the finalizer of SplitMix64 (Steele, Lea and Flood, 2014).
 DEVICE u64 draw(u64 seed, u64 i) {
     u64 x = seed + (i + 1) * 0x9e3779b97f4a7c15ull;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
@@ -80,7 +80,7 @@ KERNEL fill(void* to, u64 count, int type, int how, double a, double b, u64 seed
     }
 }
 
-// found[0]: elements of which one side alone is NaN; of integers, those that differ. found[1] and found[2]: the bits of
+// found[0]: elements with NaN on one side only; for integers, those that differ. found[1] and found[2]: the bits of
 // the largest difference and of the largest magnitude expected, as float32; both are never negative, so they order
 // as their bits do.
 KERNEL difference(const void* result, const void* expected, u64 count, int type, u32* found) {

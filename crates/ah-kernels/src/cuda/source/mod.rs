@@ -1,6 +1,6 @@
-//! A kernel from a user's file: compiled, launched, checked and timed as its [`InputPlan`] says.
+//! A kernel from a user's file: compiled, launched, checked and timed by its [`InputPlan`].
 //!
-//! The plan is plain data that is made without a GPU (`ah-collect` makes it from a TOML file). On each input
+//! The plan is plain data, made without a GPU (`ah-collect` makes it from a TOML file). On each input
 //! [`UserKernel`] fills the buffers, runs the reference once and keeps its outputs; a choice is checked against these.
 
 mod argument;
@@ -19,7 +19,7 @@ use super::nvrtc::Source;
 use super::subject;
 
 const BUFFERS: Source = Source::shipped("buffers.cu", include_str!("buffers.cu"));
-/// More bytes than any device holds; sums of them stay far from overflow.
+/// More bytes than any device has; sums of them stay far from overflow.
 const TOO_MANY: u64 = 1 << 44;
 
 /// A user's file.
@@ -42,9 +42,9 @@ pub struct InputPlan {
     pub buffers: Vec<BufferPlan>,
     /// The kernel's arguments, in order; all kernels of the plan take the same.
     pub arguments: Vec<Argument>,
-    /// The launch whose outputs are right.
+    /// The launch with the correct outputs.
     pub reference: LaunchPlan,
-    /// The launch of each choice, or the reason why it has none here.
+    /// The launch of each choice, or the reason why it cannot run here.
     pub launches: Vec<Result<LaunchPlan, Failure>>,
     /// The largest difference from the reference, as a share of the largest magnitude; `None`: by type.
     pub tolerance: Option<f64>,
@@ -61,7 +61,7 @@ pub struct BufferPlan {
     pub length: u64,
     /// The contents before a kernel runs.
     pub fill: Fill,
-    /// Whether a kernel's result is in it.
+    /// Whether a kernel writes its result to it.
     pub is_output: bool,
 }
 
@@ -105,7 +105,7 @@ pub struct UserKernel {
     input: Option<Input>,
 }
 
-/// The input in hand.
+/// The loaded input.
 struct Input {
     plan: InputPlan,
     buffers: Vec<Buffer>,
@@ -113,12 +113,12 @@ struct Input {
     expected: Vec<Option<Buffer>>,
     arguments: Vec<Arg>,
     seed: u64,
-    /// By choice, once it passed the check.
+    /// By choice, once it has passed the check.
     kernels: Vec<Option<Kernel>>,
 }
 
 impl UserKernel {
-    /// Opens the GPU of this index; the file is compiled when the first input comes.
+    /// Opens the GPU of this index; the file is compiled for the first input.
     ///
     /// # Errors
     /// There is no such GPU, or a library is missing or too old.
@@ -142,22 +142,22 @@ impl UserKernel {
         })
     }
 
-    /// The device.
+    /// Returns the device.
     #[must_use]
     pub fn device(&self) -> Device {
         Device::Cuda(self.gpu.identity().clone())
     }
 
-    /// The timing policy for kernels of which nothing is known.
+    /// Returns the timing policy for unknown kernels.
     #[must_use]
     pub fn timing() -> TimingPolicy {
         TimingPolicy { early_stop_ratio: 1.5, budget_ms: 30.0, ..subject::timing() }
     }
 
-    /// Takes an input in hand: fills its buffers, compiles all choices side by side, and runs the reference.
+    /// Loads an input: fills its buffers, compiles all choices in parallel, and runs the reference.
     ///
     /// # Errors
-    /// [`Failure::Skipped`] where the input fits no memory or the reference does not run.
+    /// [`Failure::Skipped`] if the input does not fit the memory or the reference does not run.
     pub fn load(&mut self, plan: InputPlan, seed: u64) -> Result<(), Failure> {
         self.input = None;
         self.gpu.enter()?;
@@ -194,7 +194,7 @@ impl UserKernel {
         Ok(())
     }
 
-    /// Gives the input up.
+    /// Drops the input.
     pub fn unload(&mut self) {
         self.input = None;
     }
@@ -282,7 +282,7 @@ impl Bench for UserKernel {
         let input = self.input()?;
         let launch = input.plan.launches[choice.index()].as_ref().map_err(Clone::clone)?;
         let kernel = self.kernel(launch)?;
-        // A kernel may also have changed what it only should have read.
+        // A kernel may also have changed a buffer that it should only read.
         for index in 0..input.buffers.len() {
             self.fill(input, index)?;
         }
@@ -309,7 +309,7 @@ impl Bench for UserKernel {
     }
 }
 
-/// The headers of the CUDA toolkit, where one is installed: `cuda_fp16.h` and the like.
+/// Returns the headers of the CUDA toolkit, if one is installed: `cuda_fp16.h` and the like.
 fn toolkit_headers() -> Option<PathBuf> {
     let variables = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
     variables

@@ -132,7 +132,6 @@ fn one_feature_is_enough_and_a_constant_one_does_no_harm() {
         let log = numbers(&names(count), |input, feature| if feature == 0 { input } else { 7 });
         let trained = learn(&log, |_| {}).unwrap();
         assert!(trained.model.features.derived().is_empty(), "{count}");
-        assert_eq!(trained.model.trees[0].leaves().count(), 2, "{count}");
         // One held-out input beside the threshold may be on its wrong side.
         assert!(trained.held_out.comparison.model.slowdown < 1.1, "{count}");
     }

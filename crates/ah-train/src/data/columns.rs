@@ -18,6 +18,7 @@ use super::values::{FeatureValues, Values};
 pub struct Columns {
     columns: Vec<Column>,
     rows: usize,
+    crossovers: Vec<(u32, u32)>,
 }
 
 /// One column.
@@ -62,7 +63,7 @@ impl RankedFeatures {
         };
         columns.retain(|c| c.bounds.len() > 1 && known.insert(blake3::hash(&bytes(c))));
         let rows = columns.first().map_or(0, |c| c.codes.len());
-        Self { columns: Columns { columns, rows }, categories }
+        Self { columns: Columns { columns, rows, crossovers: Vec::new() }, categories }
     }
 }
 
@@ -74,14 +75,30 @@ impl Columns {
         let inputs: Vec<u32> = (0..rows as u32).collect();
         let column = |(slot, values): (usize, &Vec<f64>)| numerical(slot, values, &inputs, max_bins);
         let columns = values.par_iter().enumerate().map(column).collect();
-        Self { columns, rows }
+        Self { columns, rows, crossovers: Vec::new() }
     }
 
     /// Returns the columns, by position, for which `keep` holds.
     #[must_use]
     pub fn part(&self, keep: impl Fn(usize, &Column) -> bool) -> Self {
         let kept = self.columns.iter().enumerate().filter(|(at, column)| keep(*at, column));
-        Self { columns: kept.map(|(_, column)| column.clone()).collect(), rows: self.rows }
+        Self {
+            columns: kept.map(|(_, column)| column.clone()).collect(),
+            rows: self.rows,
+            crossovers: self.crossovers.clone(),
+        }
+    }
+
+    /// Names the rows that are crossovers, each with the input that it has most features of.
+    #[must_use]
+    pub fn with_crossovers(self, crossovers: Vec<(u32, u32)>) -> Self {
+        Self { crossovers, ..self }
+    }
+
+    /// Returns the rows that are crossovers; empty if trees learn without a teacher.
+    #[must_use]
+    pub fn crossovers(&self) -> &[(u32, u32)] {
+        &self.crossovers
     }
 
     /// Returns all columns.

@@ -5,6 +5,7 @@
 //! [`Targets`], and the inputs of one fit as [`Rows`]. [`split`] decides which inputs are held out.
 
 pub mod columns;
+pub mod crossovers;
 pub mod domain;
 mod exclude;
 pub mod formula;

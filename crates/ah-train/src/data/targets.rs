@@ -100,8 +100,8 @@ impl Targets {
     }
 
     /// Targets with missing cells: for each input its measured (choice, log slowdown) and its weight.
-    #[cfg(test)]
-    pub(crate) fn from_cells(choices: usize, inputs: &[(Vec<(u32, f64)>, u32)]) -> Self {
+    #[must_use]
+    pub fn from_cells(choices: usize, inputs: &[(Vec<(u32, f64)>, u32)]) -> Self {
         let cost =
             |&(choice, x): &(u32, f64)| Cost { choice: ChoiceId(choice), cost: quantised(x), usable: true };
         let mut offsets = vec![0];

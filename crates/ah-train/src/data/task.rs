@@ -12,6 +12,7 @@ use ah_types::{
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::columns::RankedFeatures;
+use super::crossovers;
 use super::exclude;
 use super::split::{self, Partition};
 use super::table::{LogPart, Table};
@@ -140,6 +141,16 @@ impl Task {
     #[must_use]
     pub fn ranked(&self, inputs: &[u32]) -> RankedFeatures {
         RankedFeatures::new(&self.values, inputs, MAX_BINS)
+    }
+
+    /// Returns [`ranked`](Self::ranked) with crossovers of these inputs, so that trees learn from a teacher.
+    #[must_use]
+    pub fn ranked_with_crossovers(&self, inputs: &[u32], seed: u64) -> RankedFeatures {
+        let (table, mut crossovers) = crossovers::crossed(&self.table, inputs, seed);
+        let values = FeatureValues::new(&table, &self.features);
+        crossovers.retain(|(row, _)| values.undefined.binary_search_by_key(row, |u| u.0).is_err());
+        let RankedFeatures { columns, categories } = RankedFeatures::new(&values, inputs, MAX_BINS);
+        RankedFeatures { columns: columns.with_crossovers(crossovers), categories }
     }
 
     /// Returns the costs of all inputs with this fallback, for the choices of `portfolio` (empty: all).

@@ -13,12 +13,18 @@ pub(super) struct FitData<'a> {
     pub columns: &'a [Column],
     pub samples: Samples,
     pub processor: Processor,
+    /// Number of rows.
+    pub rows: usize,
     /// The codes of all rows, row by row: a row's codes are read together, rows far apart.
     codes: Vec<u16>,
 }
 
 impl<'a> FitData<'a> {
     pub(super) fn new(soft: &'a Soft, rows: &Rows<'a>, targets: &Targets) -> Self {
+        Self::with_samples(soft, rows, Samples::new(soft, targets, rows.inputs))
+    }
+
+    pub(super) fn with_samples(soft: &'a Soft, rows: &Rows<'a>, samples: Samples) -> Self {
         let columns = rows.columns.all();
         let mut codes = vec![0; rows.inputs.len() * columns.len()];
         // 512 rows at a time stay in the cache.
@@ -30,8 +36,7 @@ impl<'a> FitData<'a> {
                 }
             }
         });
-        let samples = Samples::new(soft, targets, rows.inputs);
-        Self { soft, columns, samples, processor: Processor::detect(), codes }
+        Self { soft, columns, samples, processor: Processor::detect(), rows: rows.inputs.len(), codes }
     }
 
     /// Returns the codes of a row, by column.

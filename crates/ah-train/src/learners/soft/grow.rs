@@ -25,18 +25,28 @@ struct Node {
 
 /// Grows a tree.
 pub(super) fn grow(soft: &Soft, rows: &Rows<'_>, targets: &Targets) -> GrownTree {
+    grow_with(soft, rows, targets, subtree_rows(rows))
+}
+
+/// Returns the most rows of a small node.
+pub(super) fn subtree_rows(rows: &Rows<'_>) -> usize {
     // With more bins than rows, a histogram costs more than the rows themselves.
     let levels = rows.columns.all().iter().map(Column::levels).max().unwrap_or(0);
-    grow_with(soft, rows, targets, SUBTREE_ROWS.max(levels).min(MAX_ROWS))
+    SUBTREE_ROWS.max(levels).min(MAX_ROWS)
 }
 
 /// Grows a tree, with histograms for nodes of more than `subtree_rows` rows.
 fn grow_with(soft: &Soft, rows: &Rows<'_>, targets: &Targets, subtree_rows: usize) -> GrownTree {
-    let fit = FitData::new(soft, rows, targets);
+    grow_fit(&FitData::new(soft, rows, targets), subtree_rows)
+}
+
+/// Grows a tree from rows that are ready, with histograms for nodes of more than `subtree_rows` rows.
+pub(super) fn grow_fit(fit: &FitData<'_>, subtree_rows: usize) -> GrownTree {
+    let soft = fit.soft;
     let mut tree = GrownTree::leaf();
-    let mut members: Vec<u32> = (0..rows.inputs.len() as u32).collect();
+    let mut members: Vec<u32> = (0..fit.rows as u32).collect();
     let is_small = |rows: &[u32]| rows.len() <= subtree_rows;
-    let histograms = (!is_small(&members)).then(|| Histograms::new(&fit, &members));
+    let histograms = (!is_small(&members)).then(|| Histograms::new(fit, &members));
     let mut todo = vec![Node { id: 0, rows: 0..members.len(), depth: 0, histograms }];
     let mut small_nodes = Vec::new();
     while let Some(node) = todo.pop() {
@@ -48,7 +58,7 @@ fn grow_with(soft: &Soft, rows: &Rows<'_>, targets: &Targets, subtree_rows: usiz
             continue;
         }
         let rows = &mut members[node.rows.clone()];
-        let Some(best) = histograms.best_split(&fit, rows) else { continue };
+        let Some(best) = histograms.best_split(fit, rows) else { continue };
         let column = best.column as usize;
         let (limit, test) = fit.columns[column].test(best.codes.0, best.codes.1);
         let middle = partition(rows, |row| fit.codes(row)[column] <= limit);
@@ -58,7 +68,7 @@ fn grow_with(soft: &Soft, rows: &Rows<'_>, targets: &Targets, subtree_rows: usiz
         let (smaller, larger) = if left_is_smaller { (left, right) } else { (right, left) };
         let (mut of_smaller, mut of_larger) = (None, None);
         if !is_small(larger) {
-            let counted = Histograms::new(&fit, smaller);
+            let counted = Histograms::new(fit, smaller);
             histograms.subtract(&counted);
             of_larger = Some(histograms);
             of_smaller = (!is_small(smaller)).then_some(counted);
@@ -75,7 +85,7 @@ fn grow_with(soft: &Soft, rows: &Rows<'_>, targets: &Targets, subtree_rows: usiz
         .into_par_iter()
         .map(|(id, depth, rows)| {
             let mut subtree = GrownTree::leaf();
-            grow_subtree::grow(&fit, &mut subtree, 0, depth, &members[rows]);
+            grow_subtree::grow(fit, &mut subtree, 0, depth, &members[rows]);
             (id, subtree)
         })
         .collect();

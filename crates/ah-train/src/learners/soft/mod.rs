@@ -20,8 +20,11 @@
 //! | `histogram` | the best split of a large node |
 //! | `grow_subtree`, `grow` | growth: small nodes, then the whole tree |
 //! | `polish` | alternating optimisation |
+//! | `boost`, `distil` | a tree that imitates many trees, if there are crossovers |
 
+mod boost;
 mod compact;
+mod distil;
 mod fit_data;
 mod gain;
 mod grow;
@@ -48,7 +51,12 @@ impl<'a> Fit<Rows<'a>, &'a Targets, TrainError> for Soft {
     type Object = GrownTree;
 
     fn fit(&self, dataset: &DatasetBase<Rows<'a>, &'a Targets>) -> Result<GrownTree, TrainError> {
-        Ok(grow::grow(self, dataset.records(), dataset.targets()))
+        let (rows, targets) = (dataset.records(), dataset.targets());
+        Ok(if rows.columns.crossovers().is_empty() {
+            grow::grow(self, rows, targets)
+        } else {
+            distil::grow(self, rows, targets)
+        })
     }
 }
 

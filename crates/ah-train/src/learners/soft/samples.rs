@@ -136,6 +136,26 @@ impl Samples {
         Self { layout, one: builder.one, unweighted, facts, rows }
     }
 
+    /// Builds rows of these (choice, value) with these weights. Values are cut to -1 to 1.
+    pub(super) fn from_values(choices: usize, values: &[&[(u32, f64)]], weights: &[u32]) -> Self {
+        let layout = Layout { outputs: choices, costs: 0 };
+        let total: u64 = weights.iter().map(|&w| u64::from(w)).sum();
+        let one = f64::from(1_u32 << TARGET_BITS.min(SUM_BITS.saturating_sub(bits(total))));
+        let (mut offsets, mut entries, mut facts) = (vec![0], Vec::new(), Vec::new());
+        for (row, &count) in values.iter().zip(weights) {
+            let mut square = 0;
+            for &(lane, value) in *row {
+                let value = (value.clamp(-1.0, 1.0) * one).round() as i32;
+                square += u64::from(value.unsigned_abs()).pow(2) * u64::from(count);
+                entries.push((lane, value * count as i32));
+            }
+            offsets.push(entries.len() as u32);
+            facts.push(RowFacts { square, count, base_cost: 0, least_cost: 0, cost_spread: 0 });
+        }
+        let unweighted = weights.iter().all(|&w| w == 1);
+        Self { layout, one, unweighted, facts, rows: RowStorage::Sparse { offsets, entries } }
+    }
+
     /// Returns what a row has beside its lanes.
     #[inline]
     pub(super) fn facts(&self, row: u32) -> &RowFacts {

@@ -20,3 +20,27 @@ impl Number for f64 {
         self
     }
 }
+
+#[inline]
+pub(crate) fn defined(x: f64) -> Option<f64> {
+    if x.is_nan() { None } else { Some(x) }
+}
+
+#[inline]
+pub(crate) fn divide(a: f64, b: f64) -> f64 {
+    if b == 0.0 { f64::NAN } else { a / b }
+}
+
+/// Every f64 from here on is whole.
+const WHOLE: f64 = 4503599627370496.0;
+
+#[inline]
+#[allow(clippy::cast_possible_truncation)] // The magnitude is below 2^52.
+pub(crate) fn ceil(x: f64) -> f64 {
+    if x.abs() < WHOLE {
+        let towards_zero = x as i64 as f64;
+        if towards_zero < x { towards_zero + 1.0 } else { towards_zero }
+    } else {
+        x
+    }
+}

@@ -85,7 +85,12 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     let model = simplify(request.model, request.detail);
     let lowered = lower::lower(&model);
     lowered.check_size()?;
-    let surroundings = Surroundings { out: request.out, runtime_path: request.runtime_path };
+    let surroundings = Surroundings {
+        out: request.out,
+        runtime_path: request.runtime_path,
+        // Of the file, not of the simplified model.
+        version: request.model.version(),
+    };
     let mut report = Report { mode: request.mode, generated: Vec::new() };
     for target in request.targets {
         let view = target.view(&lowered, &surroundings)?;

@@ -23,12 +23,14 @@ pub trait Target: Debug + Sync {
 }
 
 /// Folders that generated files may refer to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Surroundings<'a> {
     /// The folder below which everything is written.
     pub out: &'a Path,
     /// The folder of the crate `ah-runtime`, if generated code may depend on it.
     pub runtime_path: Option<&'a Path>,
+    /// The version of the model's file.
+    pub version: String,
 }
 
 /// The place of a target's files and the values that its templates print.

@@ -226,3 +226,17 @@ fn a_full_disk_costs_nothing() {
     let left: Vec<_> = fs::read_dir(&disk).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left, ["narrow"], "what was begun is removed");
 }
+
+#[test]
+fn a_program_can_pin_the_version_of_a_generated_crate() {
+    let out = tempfile::tempdir().unwrap();
+    let model = model(&["a", "b"]);
+    let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ah-runtime");
+    let (mode, detail, runtime_path) = (WriteMode::Write, Detail::default(), Some(&*runtime));
+    let out = out.path();
+    let request =
+        Request { model: &model, targets: &[&Rust], detail, out, mode, templates: None, runtime_path };
+    generate(&request).unwrap();
+    let text = fs::read_to_string(out.join("small/src/runtime.rs")).unwrap();
+    assert!(text.contains(&format!("Some(\"{}\")", model.version())), "{text}");
+}

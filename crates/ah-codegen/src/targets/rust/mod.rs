@@ -28,7 +28,7 @@ struct CrateView {
     /// The path from the crate to `ah-runtime`, as a string literal.
     runtime_path: Option<String>,
     /// The model's version, which a program can pin.
-    version: String,
+    model_version: String,
     #[serde(flatten)]
     model: ModelView,
 }
@@ -49,7 +49,7 @@ impl Target for Rust {
         let runtime_path = surroundings.runtime_path.map(|path| relative(&from, path)).transpose()?;
         View::new(
             Place::Folder(name.clone()),
-            &CrateView { name, runtime_path, version: lowered.model.version(), model },
+            &CrateView { name, runtime_path, model_version: surroundings.version.clone(), model },
         )
     }
 }

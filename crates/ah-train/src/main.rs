@@ -80,6 +80,12 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
     if !args.json {
         note(&report::summary::notes(&held_out.comparison, Some(&held_out.always)));
     }
+    let seconds = trained.duration.as_secs_f64();
+    let found = match trained.finding.as_secs_f64() {
+        0.0 => String::new(),
+        finding => format!(", {finding:.1} s of it to find derived features"),
+    };
+    stderr(&format!("learned in {seconds:.1} s{found}\n"));
     stderr(&format!("wrote {}\n", args.model.display()));
     if let Some(path) = &args.save_dot {
         report::dot::write(&trained.model, path)?;

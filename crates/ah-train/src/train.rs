@@ -4,6 +4,8 @@
 //! on the test part: the table and the record show its figures. The other sees all inputs and ships:
 //! it has a quarter more data, and is never judged on inputs that it saw.
 
+use std::time::{Duration, Instant};
+
 use ah_types::Model;
 
 use crate::data::Task;
@@ -36,6 +38,10 @@ pub struct TrainedModel {
     pub held_out: TestReport,
     /// Sentences for the user.
     pub warnings: Vec<String>,
+    /// How long the training took, reading included.
+    pub duration: Duration,
+    /// The part of it that found derived features; zero if none were looked for.
+    pub finding: Duration,
 }
 
 /// Learns from the logs of `params` by the policy of their optimization.
@@ -52,6 +58,7 @@ pub fn train(params: &ValidParams) -> Result<TrainedModel, TrainError> {
 /// Those of [`train`].
 pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<TrainedModel, TrainError> {
     // Read and label.
+    let start = Instant::now();
     let mut task = Task::read(params, policy)?;
     let always_deciding = params.always_deciding();
     let params = if task.has_fallback() { params } else { &always_deciding };
@@ -63,10 +70,12 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
     let training = &parts.training;
 
     // Search: derived features, the choices to keep, then the learner's parameters.
+    let read = Instant::now();
     if task.undeclared {
         let derived = search::derived::find(&task, training, params.seed);
         task = task.with_derived(derived)?;
     }
+    let finding = if task.undeclared { read.elapsed() } else { Duration::ZERO };
     let fallback = task.fallback(training);
     let portfolio = params.max_choices.map(|n| portfolio::choose(&task.table, training, fallback, n));
     let ranking = ranking(&task, params, policy, portfolio.as_ref())?;
@@ -110,6 +119,8 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
         portfolio,
         held_out,
         warnings,
+        duration: start.elapsed(),
+        finding,
     })
 }
 

@@ -17,6 +17,10 @@ pub struct JudgedInput {
     pub context: Context,
     /// The heuristic's choice; `None` if it was unsure.
     pub chosen: Option<String>,
+    /// The heuristic's choice where it is not told what is offered; `None` where it was unsure.
+    pub plain: Option<String>,
+    /// The time of that choice, or of the fallback where it was unsure; `None` where the choice has no time.
+    pub plain_ms: Option<f64>,
     /// The fastest choice.
     pub winner: String,
     /// Its time.
@@ -102,6 +106,25 @@ impl Judgement {
         self.inputs.iter().filter(|i| i.ms > 1.05 * i.fallback_ms).count()
     }
 
+    /// Returns true if it matters that the heuristic is told what is offered.
+    #[must_use]
+    pub fn is_plain_different(&self) -> bool {
+        self.inputs.iter().any(|i| i.plain != i.chosen || i.plain_ms.is_none())
+    }
+
+    /// Returns the geometric mean of the slowdowns where the heuristic is not told what is offered. A choice without
+    /// a time costs what the fallback costs.
+    #[must_use]
+    pub fn plain_slowdown(&self) -> f64 {
+        geometric_mean(self.inputs.iter().map(|i| i.plain_ms.unwrap_or(i.fallback_ms) / i.winner_ms))
+    }
+
+    /// Returns the number of inputs on which the heuristic, not told what is offered, takes a choice without a time.
+    #[must_use]
+    pub fn plain_untimed(&self) -> usize {
+        self.inputs.iter().filter(|i| i.plain_ms.is_none()).count()
+    }
+
     /// Returns the share of inputs on which the heuristic decided.
     #[must_use]
     pub fn coverage(&self) -> f64 {
@@ -113,8 +136,9 @@ impl Judgement {
 }
 
 /// Measures every choice on each of `inputs` and compares the heuristic's choice with the winner and with
-/// the `references`. `decide` is the heuristic: it gets a context and the offered choices, and returns one
-/// of them, or `None` if it is unsure and the fallback runs. Calls `each` with every judged input.
+/// the `references`. `decide` is the heuristic: it gets a context and the offered choices (`None`: the program does
+/// not say what it offers), and returns one of them, or `None` if it is unsure and the fallback runs. Calls `each`
+/// with every judged input.
 ///
 /// # Errors
 /// The device is lost, or nothing could be judged.
@@ -123,7 +147,7 @@ pub fn judge(
     inputs: impl IntoIterator<Item = (Context, Rng)>,
     policy: &TimingPolicy,
     references: &References,
-    mut decide: impl FnMut(&Context, &[&str]) -> Option<String>,
+    mut decide: impl FnMut(&Context, Option<&[&str]>) -> Option<String>,
     mut each: impl FnMut(&JudgedInput),
 ) -> Result<Judgement, CollectError> {
     let choices = runner.subject().choices.clone();
@@ -168,7 +192,7 @@ fn one(
     choices: &[String],
     measurement: &Measurement,
     references: &References,
-    decide: &mut impl FnMut(&Context, &[&str]) -> Option<String>,
+    decide: &mut impl FnMut(&Context, Option<&[&str]>) -> Option<String>,
 ) -> Result<JudgedInput, String> {
     let time = |name: &str| {
         let position = choices.iter().position(|c| c == name)?;
@@ -188,10 +212,12 @@ fn one(
         .filter(|(_, outcome)| !matches!(outcome, Outcome::Skipped { .. }))
         .map(|(choice, _)| choice.as_str())
         .collect();
-    let chosen = decide(&context, &offered);
+    let chosen = decide(&context, Some(&offered));
+    let plain = decide(&context, None);
     let ms = chosen.as_deref().and_then(time).unwrap_or(fallback_ms);
+    let plain_ms = plain.as_deref().map_or(Some(fallback_ms), time);
     let winner = choices[winner.index()].clone();
-    Ok(JudgedInput { label, context, chosen, winner, winner_ms, ms, fallback_ms, baseline })
+    Ok(JudgedInput { label, context, chosen, plain, plain_ms, winner, winner_ms, ms, fallback_ms, baseline })
 }
 
 /// Returns the first `count` inputs of the sequence of `seed`. They are fresh if the log was collected with
@@ -208,10 +234,13 @@ pub fn fresh(runner: &dyn Runner, seed: u64, count: usize) -> Result<Vec<(Contex
 }
 
 /// Returns a model as the `decide` of [`judge`].
-pub fn model(model: &Model) -> impl FnMut(&Context, &[&str]) -> Option<String> {
+pub fn model(model: &Model) -> impl FnMut(&Context, Option<&[&str]>) -> Option<String> {
     |context, offered| {
         let values = model.values(context);
-        let decided = model.decide(&values, |id| offered.contains(&model.choice_name(id)));
+        let decided = match offered {
+            Some(offered) => model.decide(&values, |id| offered.contains(&model.choice_name(id))),
+            None => model.choose(&values),
+        };
         decided.ok().map(|ranked| model.choice_name(ranked.choice).to_owned())
     }
 }

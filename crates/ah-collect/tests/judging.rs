@@ -90,6 +90,22 @@ fn a_heuristic_is_compared_with_what_a_library_would_have_done() {
 }
 
 #[test]
+fn a_choice_that_is_not_offered_is_judged_too() {
+    let folder = Folder::new();
+    let mut model = model();
+    // The leaf of small inputs prefers a choice that only a worker process offers.
+    model.choices.insert(0, "hanging".into());
+    model.fallback = Some(ChoiceId(2));
+    (model.trees[0].nodes[1], model.trees[0].nodes[2]) = (leaf(&[0, 1]), leaf(&[2]));
+    model.write(&folder.path("model.json")).unwrap();
+    std::fs::write(folder.path("inputs.csv"), "size,kind\n7,apples\n5000,pears\n").unwrap();
+    let table = stdout(fake(&folder).args(["--use-heuristic", "model.json", "--inputs", "inputs.csv"]));
+    let line = "not told what is offered: slowdown 1.414, a choice without a time on 1 of 2 inputs (counted as steady)";
+    assert!(table.contains(line), "{table}");
+    assert!(table.contains("small_is_fast  small_is_fast"), "told, it takes the other choice: {table}");
+}
+
+#[test]
 fn fresh_inputs_are_drawn_from_the_seed() {
     let folder = Folder::new();
     model().write(&folder.path("model.json")).unwrap();

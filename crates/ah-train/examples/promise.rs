@@ -40,15 +40,15 @@ impl Run {
         for &input in inputs {
             heuristic.trees.rank(columns, table, &targets, input, &mut ranking);
             run.always += f64::from(ranking[0].cost) / COST_ONE;
-            let Some(at) = calibrate::pick(&ranking, fallback, heuristic.threshold) else {
+            let Some(picked) = calibrate::pick(&ranking, fallback, heuristic.threshold) else {
                 run.cost += table.fallback_price(input, fallback);
                 continue;
             };
             run.decided += 1;
-            run.cost += f64::from(ranking[at].cost) / COST_ONE;
-            let picked = table.cell(input, ranking[at].choice);
+            run.cost += f64::from(picked.cost) / COST_ONE;
+            let cell = table.cell(input, picked.choice);
             let base = table.usable(input, fallback);
-            run.over_limit += u64::from(picked.zip(base).is_some_and(|(c, base)| c.is_slower(base, LIMIT)));
+            run.over_limit += u64::from(cell.zip(base).is_some_and(|(c, base)| c.is_slower(base, LIMIT)));
         }
         run
     }

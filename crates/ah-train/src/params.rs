@@ -186,7 +186,7 @@ impl Default for Params {
             max_risk: Some(0.01),
             max_slowdown: 1.05,
             promise: PromiseMode::Auto,
-            outside: Outside::Decide,
+            outside: Outside::Safe,
             optimization: None,
             policy: None,
         }

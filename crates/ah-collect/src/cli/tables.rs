@@ -85,6 +85,15 @@ pub fn judgement_table(judgement: &Judgement) -> String {
         judgement.slower_inputs(),
         judgement.inputs.len()
     );
+    if judgement.is_plain_different() {
+        let _ = write!(
+            text,
+            "\nnot told what is offered: slowdown {:.3}, a choice without a time on {} of {} inputs (counted as {fallback})",
+            judgement.plain_slowdown(),
+            judgement.plain_untimed(),
+            judgement.inputs.len()
+        );
+    }
     if with_baseline {
         let _ = write!(text, "\na library: the fastest of {} on each input", baseline.join(", "));
     }

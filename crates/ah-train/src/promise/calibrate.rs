@@ -81,21 +81,12 @@ pub struct Violation {
     clear: bool,
 }
 
-/// The position in the ranking of the choice to take at a threshold; `None` declines.
+/// The choice that a model with this threshold takes of a ranking; `None` declines.
 #[must_use]
-pub fn pick(ranking: &[RankedChoice], fallback: ChoiceId, threshold: f64) -> Option<usize> {
-    if threshold == f64::INFINITY {
-        return (!ranking.is_empty()).then_some(0);
-    }
-    for (at, ranked) in ranking.iter().enumerate() {
-        if ranked.choice == fallback {
-            return (at == 0).then_some(0);
-        }
-        if ranked.price <= threshold {
-            return Some(at);
-        }
-    }
-    None
+pub fn pick(ranking: &[RankedChoice], fallback: ChoiceId, threshold: f64) -> Option<&RankedChoice> {
+    let of = |choice| ranking.iter().find(|ranked| ranked.choice == choice);
+    let places = ranking.iter().map(|ranked| ranked.place(threshold));
+    ah_types::pick(places, Some(fallback), |choice| of(choice).is_some()).and_then(of)
 }
 
 /// Returns the violations of the limit on these inputs, which must not have grown `fitted`.
@@ -115,9 +106,10 @@ pub fn violations(
     for &input in inputs {
         let Some(base) = table.usable(input, fallback) else { continue };
         fitted.rank(columns, table, targets, input, &mut ranking);
-        let too_slow = |at: usize| table.cell(input, ranking[at].choice).filter(|c| c.is_slower(base, limit));
+        let too_slow =
+            |ranked: &RankedChoice| table.cell(input, ranked.choice).filter(|c| c.is_slower(base, limit));
         // Most inputs have no choice that is too slow.
-        if !(0..ranking.len()).any(|at| too_slow(at).is_some()) {
+        if !ranking.iter().any(|ranked| too_slow(ranked).is_some()) {
             continue;
         }
         for (step, &threshold) in grid.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ah_types::ChoiceId;
+use ah_types::{ChoiceId, Place};
 
 use super::grown::GrownTree;
 use super::outside::OutsideScores;
@@ -43,6 +43,14 @@ pub struct RankedChoice {
     pub cost: u32,
 }
 
+impl RankedChoice {
+    /// Its place where choices up to this price are allowed.
+    #[must_use]
+    pub fn place(&self, threshold: f64) -> Place {
+        Place { choice: self.choice, score: self.score, allowed: self.price <= threshold }
+    }
+}
+
 impl FittedTrees {
     /// Trees without prices.
     #[must_use]
@@ -66,6 +74,9 @@ impl FittedTrees {
     }
 
     /// Writes the input's measured choices into `ranking`, best first; equals by choice.
+    ///
+    /// This is the vote of [`ah_types::Leaves`] over the nodes of a fit instead of the leaves of a model:
+    /// calibration tries 62 thresholds on the same votes, and a model holds one.
     pub fn rank(
         &self,
         columns: &Columns,

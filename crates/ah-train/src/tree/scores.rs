@@ -5,8 +5,15 @@
 //! rows where c was measured: the parent's score weighs as much as kappa inputs.
 //!
 //! A node ranks by evidence, not by hope: a choice that was never measured there comes after all others, and
-//! one that was measured on one or two inputs pays for the doubt. On mm A100 the second costs 0.0002 on
-//! held-out inputs and saves 0.0001 on held-out dimensions.
+//! one that was measured on one or two inputs pays for the doubt. Against ranking by the shrunken mean alone, over
+//! 16 to 20 random fifths that are held out, both together change the loss of always deciding by +18 ± 8 (mm HF,
+//! 232 inputs), +6 ± 3 (mm TIMM, 740) and +2 ± 1 (mm A100, 2148), and the loss with a promise of 1 % by 0 ± 7,
+//! −24 ± 18 and +2 ± 3, in units of 1e-4. On held-out dimensions of mm A100 they save 5 ± 8. Logs in which every
+//! choice is measured do not change.
+//!
+//! Tried instead: a doubt in proportion to the spread within leaves (mm HF +22 ± 10), and to take back splits that
+//! leave a side without measurements (mm HF with a promise −19 ± 9; but fewer choices are then measured on nearly
+//! every input of a leaf, and a program that does not say what it offers loses 73 ± 18 more).
 
 use ah_types::ChoiceId;
 

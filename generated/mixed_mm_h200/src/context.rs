@@ -41,6 +41,14 @@ pub(crate) trait Row {
     fn k(&self) -> Self::Whole;
     /// `n`
     fn n(&self) -> Self::Whole;
+    /// `mat1_stride_0`
+    fn mat1_stride_0(&self) -> Self::Whole;
+    /// `mat1_stride_1`
+    fn mat1_stride_1(&self) -> Self::Whole;
+    /// `mat2_stride_0`
+    fn mat2_stride_0(&self) -> Self::Whole;
+    /// `mat2_stride_1`
+    fn mat2_stride_1(&self) -> Self::Whole;
     /// `mat1_dtype`; `None` is undefined
     fn mat1_dtype(&self) -> Option<Mat1Dtype>;
     /// `mat2_dtype`; `None` is undefined
@@ -67,6 +75,26 @@ impl Row for Context {
     #[inline]
     fn n(&self) -> i64 {
         self.n
+    }
+
+    #[inline]
+    fn mat1_stride_0(&self) -> i64 {
+        self.mat1_stride_0
+    }
+
+    #[inline]
+    fn mat1_stride_1(&self) -> i64 {
+        self.mat1_stride_1
+    }
+
+    #[inline]
+    fn mat2_stride_0(&self) -> i64 {
+        self.mat2_stride_0
+    }
+
+    #[inline]
+    fn mat2_stride_1(&self) -> i64 {
+        self.mat2_stride_1
     }
 
     #[inline]

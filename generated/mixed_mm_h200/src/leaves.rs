@@ -26,6 +26,31 @@ pub enum Unsure {
     NoneAllowed,
 }
 
+/// The leaf that holds for inputs outside of what training saw in another leaf.
+pub(crate) struct Outside {
+    /// Its position.
+    pub leaf: u32,
+    /// By logged feature the least and the greatest value that training saw.
+    pub ranges: &'static [(u16, f64, f64)],
+}
+
+impl Outside {
+    /// Returns true where a logged feature is outside of its range, or undefined.
+    fn holds(&self, row: &impl Row) -> bool {
+        let value = |slot| match slot {
+            0 => row.m().float(),
+            1 => row.k().float(),
+            2 => row.n().float(),
+            3 => row.mat1_stride_0().float(),
+            4 => row.mat1_stride_1().float(),
+            5 => row.mat2_stride_0().float(),
+            6 => row.mat2_stride_1().float(),
+            _ => f64::NAN,
+        };
+        self.ranges.iter().any(|&(slot, least, greatest)| !(least..=greatest).contains(&value(slot)))
+    }
+}
+
 /// The end of a path through the tree.
 pub(crate) struct Leaf {
     /// The choice where the program does not say what it offers.
@@ -36,6 +61,8 @@ pub(crate) struct Leaf {
     pub ranking: &'static [(f64, Choice)],
     /// The ranked choices that the promise does not allow.
     pub barred: &'static [Choice],
+    /// The leaf that holds for inputs outside of what training saw here.
+    pub outside: Option<Outside>,
 }
 
 impl Leaf {
@@ -61,9 +88,18 @@ impl Leaf {
         let declines = self.unsure.unwrap_or(Unsure::NoneAllowed);
         passed_over.filter(|_| FALLBACK.is_some_and(|fallback| !offered(fallback))).ok_or(declines)
     }
+
+    /// Returns the leaf that holds for this row: this one, or that for inputs outside of what training saw here.
+    #[inline]
+    pub(crate) fn at(&'static self, row: &impl Row) -> &'static Self {
+        match &self.outside {
+            Some(outside) if outside.holds(row) => &LEAVES[outside.leaf as usize],
+            _ => self,
+        }
+    }
 }
 
-pub(crate) static LEAVES: [Leaf; 104] = [
+pub(crate) static LEAVES: [Leaf; 114] = [
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
         unsure: None,
@@ -82,6 +118,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         barred: &[
             Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
@@ -102,6 +139,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
             Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1,
             Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
@@ -122,6 +160,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
             Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1,
             Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2),
@@ -140,6 +179,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1),
@@ -158,6 +198,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
@@ -176,6 +217,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
@@ -195,6 +237,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         barred: &[
             Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
@@ -214,6 +257,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         barred: &[
             Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1),
@@ -232,6 +276,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2),
@@ -250,6 +295,18 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: Some(Outside {
+            leaf: 105,
+            ranges: &[
+                (0, 1.0, 5.0),
+                (1, 20608.0, 32128.0),
+                (2, 4384.0, 4992.0),
+                (3, 20608.0, 32128.0),
+                (4, 1.0, 1.0),
+                (5, 1.0, 1.0),
+                (6, 20608.0, 32128.0),
+            ],
+        }),
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
@@ -268,6 +325,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1),
@@ -286,6 +344,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
@@ -305,6 +364,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         barred: &[
             Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
@@ -323,6 +383,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
@@ -341,6 +402,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
@@ -362,6 +424,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
             Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2,
             Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1),
@@ -380,6 +443,18 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: Some(Outside {
+            leaf: 106,
+            ranges: &[
+                (0, 1.0, 7.0),
+                (1, 21120.0, 32384.0),
+                (2, 6688.0, 7680.0),
+                (3, 21120.0, 32384.0),
+                (4, 1.0, 1.0),
+                (5, 1.0, 1.0),
+                (6, 21120.0, 32384.0),
+            ],
+        }),
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
@@ -398,6 +473,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
@@ -416,6 +492,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
@@ -434,6 +511,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
@@ -452,6 +530,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
@@ -470,6 +549,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
@@ -488,6 +568,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
@@ -506,6 +587,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
@@ -524,6 +606,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
@@ -542,6 +625,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
@@ -560,6 +644,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
@@ -578,6 +663,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
@@ -596,6 +682,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1),
@@ -614,6 +701,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
@@ -632,6 +720,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
@@ -650,6 +739,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
@@ -668,6 +758,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
@@ -686,6 +777,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
@@ -704,6 +796,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
@@ -724,6 +817,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
             Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1,
             Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
@@ -744,6 +838,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
             Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1,
             Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
@@ -763,6 +858,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         barred: &[
             Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
@@ -781,6 +877,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
@@ -799,6 +896,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1),
@@ -817,6 +915,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1),
@@ -835,6 +934,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1),
@@ -853,6 +953,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
@@ -871,6 +972,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1),
@@ -890,15 +992,46 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         barred: &[
             Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
         unsure: None,
         ranking: &[
-            (0.6666666666666666, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
-            (0.25, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1),
+            (0.25, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
+            (0.75, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1),
             (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
-            (0.08333333333333333, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
+            (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1),
+            (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2),
+            (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
+            (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1),
+            (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
+            (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1),
+            (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1),
+        ],
+        barred: &[
+        ],
+        outside: Some(Outside {
+            leaf: 107,
+            ranges: &[
+                (0, 14.0, 16.0),
+                (1, 17152.0, 19072.0),
+                (2, 1536.0, 2048.0),
+                (3, 17152.0, 19072.0),
+                (4, 1.0, 1.0),
+                (5, 1.0, 1.0),
+                (6, 17152.0, 19072.0),
+            ],
+        }),
+    },
+    Leaf {
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
+        unsure: None,
+        ranking: &[
+            (0.875, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
+            (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
+            (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1),
+            (0.125, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
             (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1),
             (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2),
             (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
@@ -908,6 +1041,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
@@ -926,6 +1060,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
@@ -944,6 +1079,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
@@ -962,6 +1098,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
@@ -980,6 +1117,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
@@ -998,6 +1136,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
@@ -1016,6 +1155,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2),
@@ -1034,6 +1174,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
@@ -1052,6 +1193,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2),
@@ -1070,6 +1212,18 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: Some(Outside {
+            leaf: 108,
+            ranges: &[
+                (0, 9.0, 13.0),
+                (1, 3792.0, 6528.0),
+                (2, 4608.0, 6400.0),
+                (3, 3792.0, 6528.0),
+                (4, 1.0, 1.0),
+                (5, 1.0, 1.0),
+                (6, 3792.0, 6528.0),
+            ],
+        }),
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
@@ -1088,6 +1242,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1),
@@ -1108,6 +1263,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
             Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1,
             Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
@@ -1126,6 +1282,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
@@ -1144,6 +1301,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
@@ -1162,6 +1320,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
@@ -1180,6 +1339,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
@@ -1198,6 +1358,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
@@ -1216,6 +1377,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
@@ -1234,6 +1396,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
@@ -1252,6 +1415,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternFallbackMixedMm),
@@ -1261,6 +1425,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2),
@@ -1278,6 +1443,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         barred: &[
             Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3),
@@ -1296,6 +1462,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2),
@@ -1314,6 +1481,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3),
@@ -1334,9 +1502,9 @@ pub(crate) static LEAVES: [Leaf; 104] = [
             Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2,
             Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1,
             Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1,
-            Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma,
             Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
@@ -1355,6 +1523,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma),
@@ -1368,13 +1537,14 @@ pub(crate) static LEAVES: [Leaf; 104] = [
             (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma),
             (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
             (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2),
-            (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
             (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1),
+            (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
         ],
         barred: &[
             Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2,
-            Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1,
+            Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1),
@@ -1393,6 +1563,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
@@ -1411,6 +1582,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1),
@@ -1429,6 +1601,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
@@ -1447,6 +1620,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1),
@@ -1465,6 +1639,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
@@ -1483,6 +1658,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
@@ -1501,6 +1677,18 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: Some(Outside {
+            leaf: 109,
+            ranges: &[
+                (0, 11.0, 16.0),
+                (1, 11696.0, 13824.0),
+                (2, 8832.0, 9728.0),
+                (3, 11696.0, 13824.0),
+                (4, 1.0, 1.0),
+                (5, 1.0, 1.0),
+                (6, 11696.0, 13824.0),
+            ],
+        }),
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
@@ -1519,6 +1707,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
@@ -1537,6 +1726,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
@@ -1555,6 +1745,18 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: Some(Outside {
+            leaf: 110,
+            ranges: &[
+                (0, 10.0, 16.0),
+                (1, 10624.0, 26368.0),
+                (2, 11392.0, 12304.0),
+                (3, 10624.0, 26368.0),
+                (4, 1.0, 1.0),
+                (5, 1.0, 1.0),
+                (6, 10624.0, 26368.0),
+            ],
+        }),
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
@@ -1573,6 +1775,18 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: Some(Outside {
+            leaf: 111,
+            ranges: &[
+                (0, 16.0, 16.0),
+                (1, 12048.0, 31936.0),
+                (2, 14592.0, 16128.0),
+                (3, 12048.0, 31936.0),
+                (4, 1.0, 1.0),
+                (5, 1.0, 1.0),
+                (6, 12048.0, 31936.0),
+            ],
+        }),
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1),
@@ -1591,6 +1805,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2),
@@ -1609,6 +1824,18 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: Some(Outside {
+            leaf: 112,
+            ranges: &[
+                (0, 12.0, 16.0),
+                (1, 24064.0, 32384.0),
+                (2, 15104.0, 16000.0),
+                (3, 24064.0, 32384.0),
+                (4, 1.0, 1.0),
+                (5, 1.0, 1.0),
+                (6, 24064.0, 32384.0),
+            ],
+        }),
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
@@ -1627,6 +1854,18 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: Some(Outside {
+            leaf: 113,
+            ranges: &[
+                (0, 13.0, 16.0),
+                (1, 1648.0, 3216.0),
+                (2, 18432.0, 23296.0),
+                (3, 1648.0, 3216.0),
+                (4, 1.0, 1.0),
+                (5, 1.0, 1.0),
+                (6, 1648.0, 3216.0),
+            ],
+        }),
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1),
@@ -1645,6 +1884,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
@@ -1663,6 +1903,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
@@ -1681,6 +1922,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1),
@@ -1699,6 +1941,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1),
@@ -1717,6 +1960,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
@@ -1735,6 +1979,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1),
@@ -1747,10 +1992,10 @@ pub(crate) static LEAVES: [Leaf; 104] = [
             (0.0, Choice::ExternFallbackMixedMm),
         ],
         barred: &[
-            Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma,
             Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1,
             Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
@@ -1764,6 +2009,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1),
@@ -1778,6 +2024,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma),
@@ -1796,6 +2043,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma),
@@ -1814,6 +2062,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma),
@@ -1832,6 +2081,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma),
@@ -1850,6 +2100,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternFallbackMixedMm),
@@ -1859,6 +2110,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma),
@@ -1871,6 +2123,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         barred: &[
             Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma),
@@ -1883,6 +2136,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma),
@@ -1906,6 +2160,7 @@ pub(crate) static LEAVES: [Leaf; 104] = [
             Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma,
             Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma),
@@ -1931,5 +2186,186 @@ pub(crate) static LEAVES: [Leaf; 104] = [
             Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1SplitK8MmaWgmma,
             Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1,
         ],
+        outside: None,
+    },
+    Leaf {
+        // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: 5 inputs, 1.015 times the best time (worst 1.027), at most 0.270 times the fallback's
+        best: Ok(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1),
+        unsure: None,
+        ranking: &[
+            (0.4, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1),
+            (0.5, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2),
+            (0.1, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1),
+            (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
+            (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1),
+            (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
+            (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1),
+            (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
+            (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect),
+            (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
+        ],
+        barred: &[
+        ],
+        outside: None,
+    },
+    Leaf {
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: 3 inputs, 1.008 times the best time (worst 1.020), at most 0.239 times the fallback's
+        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1),
+        unsure: None,
+        ranking: &[
+            (0.27777777777777773, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1),
+            (0.611111111111111, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1),
+            (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1),
+            (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect),
+            (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
+            (0.1111111111111111, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
+            (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
+            (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
+            (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1),
+            (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2),
+        ],
+        barred: &[
+        ],
+        outside: None,
+    },
+    Leaf {
+        // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: 4 inputs, 1.001 times the best time (worst 1.004), at most 0.467 times the fallback's
+        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1),
+        unsure: None,
+        ranking: &[
+            (0.75, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1),
+            (0.25, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
+            (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
+            (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1),
+            (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2),
+            (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
+            (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1),
+            (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1),
+            (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
+            (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1),
+        ],
+        barred: &[
+        ],
+        outside: None,
+    },
+    Leaf {
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 3 inputs, 1.013 times the best time (worst 1.020), at most 0.452 times the fallback's
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
+        unsure: None,
+        ranking: &[
+            (0.3611111111111111, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
+            (0.3611111111111111, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2),
+            (0.1111111111111111, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2),
+            (0.08333333333333333, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps8WarpsK4SplitK1),
+            (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1),
+            (0.08333333333333333, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
+            (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK2),
+            (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
+            (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
+            (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1),
+        ],
+        barred: &[
+        ],
+        outside: None,
+    },
+    Leaf {
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: 3 inputs, 1.015 times the best time (worst 1.029), at most 0.312 times the fallback's
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
+        unsure: None,
+        ranking: &[
+            (0.3333333333333333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
+            (0.6666666666666666, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
+            (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1),
+            (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1),
+            (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
+            (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2),
+            (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
+            (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
+            (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1),
+            (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2),
+        ],
+        barred: &[
+        ],
+        outside: None,
+    },
+    Leaf {
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 4 inputs, 1.029 times the best time (worst 1.045), at most 0.253 times the fallback's
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
+        unsure: None,
+        ranking: &[
+            (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
+            (0.5416666666666666, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
+            (0.125, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
+            (0.16666666666666666, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1),
+            (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2),
+            (0.16666666666666666, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1),
+            (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1),
+            (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
+            (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2),
+            (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
+        ],
+        barred: &[
+        ],
+        outside: None,
+    },
+    Leaf {
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: 4 inputs, 1.029 times the best time (worst 1.047), at most 0.298 times the fallback's
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
+        unsure: None,
+        ranking: &[
+            (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
+            (0.29166666666666663, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
+            (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1),
+            (0.20833333333333331, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2),
+            (0.20833333333333331, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2),
+            (0.29166666666666663, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1),
+            (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2),
+            (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1),
+            (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
+            (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
+        ],
+        barred: &[
+        ],
+        outside: None,
+    },
+    Leaf {
+        // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: 3 inputs, 1.009 times the best time (worst 1.028), at most 0.238 times the fallback's
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1),
+        unsure: None,
+        ranking: &[
+            (0.19444444444444442, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1),
+            (0.3055555555555555, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2),
+            (0.08333333333333333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
+            (0.3055555555555555, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
+            (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
+            (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1),
+            (0.1111111111111111, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2),
+            (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages3Warps4WarpsK4SplitK1),
+            (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2),
+            (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
+        ],
+        barred: &[
+        ],
+        outside: None,
+    },
+    Leaf {
+        // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: 3 inputs, 1.054 times the best time (worst 1.130), at most 0.442 times the fallback's
+        best: Ok(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1),
+        unsure: None,
+        ranking: &[
+            (0.2333333333333333, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1),
+            (0.5666666666666667, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
+            (0.06666666666666667, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
+            (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1),
+            (0.0, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
+            (0.06666666666666667, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
+            (0.06666666666666667, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2),
+            (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1),
+            (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2),
+            (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1),
+        ],
+        barred: &[
+        ],
+        outside: None,
     },
 ];

@@ -210,29 +210,34 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         if k_times_n <= 28420096.0 {
                             Ok(44) // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: 35 inputs, 1.002 times the best time (worst 1.063), at most 0.679 times the fallback's
                         } else {
-                            Ok(45) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 12 inputs, 1.016 times the best time (worst 1.093), at most 0.582 times the fallback's
+                            let k = number(row.k().float(), 1)?;
+                            if k <= 19904.0 {
+                                Ok(45) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 4 inputs, 1.027 times the best time (worst 1.078), at most 0.465 times the fallback's
+                            } else {
+                                Ok(46) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 8 inputs, 1.011 times the best time (worst 1.093), at most 0.582 times the fallback's
+                            }
                         }
                     }
                 } else {
                     let k = number(row.k().float(), 1)?;
                     if k <= 23984.0 {
                         if k <= 13696.0 {
-                            Ok(46) // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: 91 inputs, 1.000 times the best time (worst 1.002), at most 0.793 times the fallback's
+                            Ok(47) // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: 91 inputs, 1.000 times the best time (worst 1.002), at most 0.793 times the fallback's
                         } else if tiles_16x64 <= 48.5 {
                             if m_times_n <= 35072.0 {
-                                Ok(47) // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: 2 inputs, 1.000 times the best time (worst 1.000), at most 0.662 times the fallback's
+                                Ok(48) // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: 2 inputs, 1.000 times the best time (worst 1.000), at most 0.662 times the fallback's
                             } else {
-                                Ok(48) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 9 inputs, 1.013 times the best time (worst 1.076), at most 0.713 times the fallback's
+                                Ok(49) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 9 inputs, 1.013 times the best time (worst 1.076), at most 0.713 times the fallback's
                             }
                         } else {
-                            Ok(49) // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: 11 inputs, 1.001 times the best time (worst 1.014), at most 0.772 times the fallback's
+                            Ok(50) // type=cuda_BLOCK-M=16_BLOCK-N=32_BLOCK-K=512_stages=4_warps=4_WARPS-K=4_SPLIT-K=1: 11 inputs, 1.001 times the best time (worst 1.014), at most 0.772 times the fallback's
                         }
                     } else {
                         let feature_17leqm_leq32 = needed(features::feature_17leqm_leq32(row), 16)?;
                         if feature_17leqm_leq32 {
-                            Ok(51) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 7 inputs, 1.008 times the best time (worst 1.059), at most 0.538 times the fallback's
+                            Ok(52) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 7 inputs, 1.008 times the best time (worst 1.059), at most 0.538 times the fallback's
                         } else {
-                            Ok(50) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 9 inputs, 1.013 times the best time (worst 1.082), at most 0.548 times the fallback's
+                            Ok(51) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 9 inputs, 1.013 times the best time (worst 1.082), at most 0.548 times the fallback's
                         }
                     }
                 }
@@ -242,15 +247,15 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     let m_times_k = needed(features::m_times_k(row), 11)?;
                     if m_times_k <= 83968.0 {
                         if k <= 1472.0 {
-                            Ok(52) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: 19 inputs, 1.003 times the best time (worst 1.013), at most 0.869 times the fallback's
+                            Ok(53) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=256_stages=4_warps=2_WARPS-K=2_CLUSTER-K=2: 19 inputs, 1.003 times the best time (worst 1.013), at most 0.869 times the fallback's
                         } else if k <= 2624.0 {
-                            Ok(53) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 24 inputs, 1.003 times the best time (worst 1.016), at most 0.731 times the fallback's
+                            Ok(54) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 24 inputs, 1.003 times the best time (worst 1.016), at most 0.731 times the fallback's
                         } else {
                             let ctz_m = needed(features::ctz_m(row), 30)?;
                             if ctz_m <= 1.0 {
-                                Ok(54) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.443 times the fallback's
+                                Ok(55) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_CLUSTER-K=2: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.443 times the fallback's
                             } else {
-                                Ok(55) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 13 inputs, 1.002 times the best time (worst 1.011), at most 0.562 times the fallback's
+                                Ok(56) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 13 inputs, 1.002 times the best time (worst 1.011), at most 0.562 times the fallback's
                             }
                         }
                     } else {
@@ -259,13 +264,13 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             return Err(Unsure::UnknownCategory(7));
                         }
                         if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                            Ok(58) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 51 inputs, 1.010 times the best time (worst 1.184), at most 0.924 times the fallback's
+                            Ok(59) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 51 inputs, 1.010 times the best time (worst 1.184), at most 0.924 times the fallback's
                         } else {
                             let tiles_32x32 = needed(features::tiles_32x32(row), 34)?;
                             if tiles_32x32 <= 132.0 {
-                                Ok(56) // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: 36 inputs, 1.005 times the best time (worst 1.054), at most 1.038 times the fallback's
+                                Ok(57) // type=cuda_BLOCK-M=32_BLOCK-N=32_BLOCK-K=512_stages=3_warps=4_WARPS-K=4_SPLIT-K=1: 36 inputs, 1.005 times the best time (worst 1.054), at most 1.038 times the fallback's
                             } else {
-                                Ok(57) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 10 inputs, 1.000 times the best time (worst 1.000), at most 0.834 times the fallback's
+                                Ok(58) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 10 inputs, 1.000 times the best time (worst 1.000), at most 0.834 times the fallback's
                             }
                         }
                     }
@@ -274,13 +279,13 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     if tiles_32x32 <= 134.0 {
                         let arith_intensity = needed(features::arith_intensity(row), 14)?;
                         if arith_intensity <= 61.286141849930544 {
-                            Ok(59) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 25 inputs, 1.006 times the best time (worst 1.155), at most 0.880 times the fallback's
+                            Ok(60) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 25 inputs, 1.006 times the best time (worst 1.155), at most 0.880 times the fallback's
                         } else {
                             let m_times_k = needed(features::m_times_k(row), 11)?;
                             if m_times_k <= 1725248.0 {
-                                Ok(60) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 3 inputs, 1.002 times the best time (worst 1.005), at most 0.673 times the fallback's
+                                Ok(61) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 3 inputs, 1.002 times the best time (worst 1.005), at most 0.673 times the fallback's
                             } else {
-                                Ok(61) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 3 inputs, 1.025 times the best time (worst 1.037), at most 0.914 times the fallback's
+                                Ok(62) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 3 inputs, 1.025 times the best time (worst 1.037), at most 0.914 times the fallback's
                             }
                         }
                     } else {
@@ -288,12 +293,12 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         if m_times_n <= 79104.0 {
                             let m_times_k = needed(features::m_times_k(row), 11)?;
                             if m_times_k <= 363024.0 {
-                                Ok(62) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 4 inputs, 1.003 times the best time (worst 1.007), at most 0.310 times the fallback's
+                                Ok(63) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 4 inputs, 1.003 times the best time (worst 1.007), at most 0.310 times the fallback's
                             } else {
-                                Ok(63) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.296 times the fallback's
+                                Ok(64) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.296 times the fallback's
                             }
                         } else {
-                            Ok(64) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 9 inputs, 1.002 times the best time (worst 1.016), at most 0.664 times the fallback's
+                            Ok(65) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 9 inputs, 1.002 times the best time (worst 1.016), at most 0.664 times the fallback's
                         }
                     }
                 }
@@ -305,20 +310,20 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 if k <= 18112.0 {
                     let n = number(row.n().float(), 2)?;
                     if n <= 1320.0 {
-                        Ok(65) // extern_fallback_mixed_mm: 12 inputs, 1.011 times the best time (worst 1.046), at most 1.000 times the fallback's
+                        Ok(66) // extern_fallback_mixed_mm: 12 inputs, 1.011 times the best time (worst 1.046), at most 1.000 times the fallback's
                     } else if k <= 5600.0 {
-                        Ok(66) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: 93 inputs, 1.005 times the best time (worst 1.057), at most 1.002 times the fallback's
+                        Ok(67) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: 93 inputs, 1.005 times the best time (worst 1.057), at most 1.002 times the fallback's
                     } else if tiles_32x32 <= 178.0 {
-                        Ok(67) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: 19 inputs, 1.001 times the best time (worst 1.009), at most 0.992 times the fallback's
+                        Ok(68) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: 19 inputs, 1.001 times the best time (worst 1.009), at most 0.992 times the fallback's
                     } else {
-                        Ok(68) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: 39 inputs, 1.006 times the best time (worst 1.047), at most 1.037 times the fallback's
+                        Ok(69) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: 39 inputs, 1.006 times the best time (worst 1.047), at most 1.037 times the fallback's
                     }
                 } else if tiles_32x32 <= 180.0 {
-                    Ok(69) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: 21 inputs, 1.006 times the best time (worst 1.067), at most 0.966 times the fallback's
+                    Ok(70) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=3: 21 inputs, 1.006 times the best time (worst 1.067), at most 0.966 times the fallback's
                 } else if m <= 36.5 {
-                    Ok(70) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 6 inputs, 1.012 times the best time (worst 1.061), at most 0.327 times the fallback's
+                    Ok(71) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 6 inputs, 1.012 times the best time (worst 1.061), at most 0.327 times the fallback's
                 } else {
-                    Ok(71) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 6 inputs, 1.004 times the best time (worst 1.021), at most 0.864 times the fallback's
+                    Ok(72) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 6 inputs, 1.004 times the best time (worst 1.021), at most 0.864 times the fallback's
                 }
             } else {
                 let k_times_n = needed(features::k_times_n(row), 13)?;
@@ -332,12 +337,12 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                 return Err(Unsure::UnknownCategory(7));
                             }
                             if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                                Ok(73) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: 6 inputs, 1.001 times the best time (worst 1.004), at most 0.388 times the fallback's
+                                Ok(74) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: 6 inputs, 1.001 times the best time (worst 1.004), at most 0.388 times the fallback's
                             } else {
-                                Ok(72) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: 7 inputs, 1.007 times the best time (worst 1.025), at most 0.565 times the fallback's
+                                Ok(73) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: 7 inputs, 1.007 times the best time (worst 1.025), at most 0.565 times the fallback's
                             }
                         } else {
-                            Ok(74) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: 22 inputs, 1.005 times the best time (worst 1.021), at most 0.517 times the fallback's
+                            Ok(75) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_SPLIT-K=1: 22 inputs, 1.005 times the best time (worst 1.021), at most 0.517 times the fallback's
                         }
                     } else if tiles_16x64 <= 164.5 {
                         let mat1_dtype = needed(row.mat1_dtype(), 7)?;
@@ -345,12 +350,12 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             return Err(Unsure::UnknownCategory(7));
                         }
                         if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
-                            Ok(76) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: 3 inputs, 1.004 times the best time (worst 1.009), at most 0.283 times the fallback's
+                            Ok(77) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=512_stages=2_warps=8_WARPS-K=4_SPLIT-K=1: 3 inputs, 1.004 times the best time (worst 1.009), at most 0.283 times the fallback's
                         } else {
-                            Ok(75) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.325 times the fallback's
+                            Ok(76) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.325 times the fallback's
                         }
                     } else {
-                        Ok(77) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: 9 inputs, 1.018 times the best time (worst 1.063), at most 0.765 times the fallback's
+                        Ok(78) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: 9 inputs, 1.018 times the best time (worst 1.063), at most 0.765 times the fallback's
                     }
                 } else {
                     let n = number(row.n().float(), 2)?;
@@ -361,28 +366,28 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         }
                         if mat1_dtype == context::Mat1Dtype::TorchFloat16 {
                             if n <= 11136.0 {
-                                Ok(80) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.003 times the best time (worst 1.009), at most 0.244 times the fallback's
+                                Ok(81) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.003 times the best time (worst 1.009), at most 0.244 times the fallback's
                             } else {
-                                Ok(81) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.243 times the fallback's
+                                Ok(82) // type=cuda_BLOCK-M=16_BLOCK-N=64_BLOCK-K=512_stages=2_warps=4_WARPS-K=4_SPLIT-K=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.243 times the fallback's
                             }
                         } else {
                             let k = number(row.k().float(), 1)?;
                             if k <= 16064.0 {
-                                Ok(78) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.304 times the fallback's
+                                Ok(79) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.304 times the fallback's
                             } else {
-                                Ok(79) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.247 times the fallback's
+                                Ok(80) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.247 times the fallback's
                             }
                         }
                     } else {
                         let ctz_k = needed(features::ctz_k(row), 31)?;
                         if ctz_k <= 6.5 {
-                            Ok(82) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 4 inputs, 1.005 times the best time (worst 1.009), at most 0.286 times the fallback's
+                            Ok(83) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 4 inputs, 1.005 times the best time (worst 1.009), at most 0.286 times the fallback's
                         } else {
                             let k = number(row.k().float(), 1)?;
                             if k <= 21568.0 {
-                                Ok(83) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: 4 inputs, 1.007 times the best time (worst 1.017), at most 0.240 times the fallback's
+                                Ok(84) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: 4 inputs, 1.007 times the best time (worst 1.017), at most 0.240 times the fallback's
                             } else {
-                                Ok(84) // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: 3 inputs, 1.004 times the best time (worst 1.006), at most 0.231 times the fallback's
+                                Ok(85) // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_CLUSTER-K=2: 3 inputs, 1.004 times the best time (worst 1.006), at most 0.231 times the fallback's
                             }
                         }
                     }
@@ -394,20 +399,20 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 let k_times_n = needed(features::k_times_n(row), 13)?;
                 if k_times_n <= 26877952.0 {
                     if k_times_n <= 19821824.0 {
-                        Ok(99) // extern_fallback_mixed_mm: 63 inputs, 1.031 times the best time (worst 1.260), at most 1.000 times the fallback's
+                        Ok(100) // extern_fallback_mixed_mm: 63 inputs, 1.031 times the best time (worst 1.260), at most 1.000 times the fallback's
                     } else {
-                        Ok(100) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 15 inputs, 1.096 times the best time (worst 1.192), at most 1.008 times the fallback's
+                        Ok(101) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 15 inputs, 1.096 times the best time (worst 1.192), at most 1.008 times the fallback's
                     }
                 } else {
                     let n = number(row.n().float(), 2)?;
                     if n <= 5952.0 {
                         if k_times_n <= 37592576.0 {
-                            Ok(101) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 10 inputs, 1.037 times the best time (worst 1.132), at most 0.939 times the fallback's
+                            Ok(102) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 10 inputs, 1.037 times the best time (worst 1.132), at most 0.939 times the fallback's
                         } else {
-                            Ok(102) // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 30 inputs, 1.008 times the best time (worst 1.058), at most 0.822 times the fallback's
+                            Ok(103) // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 30 inputs, 1.008 times the best time (worst 1.058), at most 0.822 times the fallback's
                         }
                     } else {
-                        Ok(103) // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 115 inputs, 1.011 times the best time (worst 1.142), at most 0.877 times the fallback's
+                        Ok(104) // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 115 inputs, 1.011 times the best time (worst 1.142), at most 0.877 times the fallback's
                     }
                 }
             } else if m <= 32.5 {
@@ -416,16 +421,16 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     if k <= 4096.0 {
                         let ctz_k = needed(features::ctz_k(row), 31)?;
                         if ctz_k <= 5.0 {
-                            Ok(85) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.002 times the best time (worst 1.006), at most 0.427 times the fallback's
+                            Ok(86) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.002 times the best time (worst 1.006), at most 0.427 times the fallback's
                         } else {
-                            Ok(86) // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: 25 inputs, 1.004 times the best time (worst 1.076), at most 0.499 times the fallback's
+                            Ok(87) // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: 25 inputs, 1.004 times the best time (worst 1.076), at most 0.499 times the fallback's
                         }
                     } else {
                         let m_times_k = needed(features::m_times_k(row), 11)?;
                         if m_times_k <= 177096.0 {
-                            Ok(87) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 24 inputs, 1.006 times the best time (worst 1.044), at most 0.299 times the fallback's
+                            Ok(88) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 24 inputs, 1.006 times the best time (worst 1.044), at most 0.299 times the fallback's
                         } else {
-                            Ok(88) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: 18 inputs, 1.003 times the best time (worst 1.021), at most 0.274 times the fallback's
+                            Ok(89) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: 18 inputs, 1.003 times the best time (worst 1.021), at most 0.274 times the fallback's
                         }
                     }
                 } else {
@@ -433,12 +438,12 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     if k <= 2880.0 {
                         let n = number(row.n().float(), 2)?;
                         if n <= 15712.0 {
-                            Ok(89) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: 22 inputs, 1.000 times the best time (worst 1.000), at most 0.756 times the fallback's
+                            Ok(90) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: 22 inputs, 1.000 times the best time (worst 1.000), at most 0.756 times the fallback's
                         } else {
-                            Ok(90) // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: 15 inputs, 1.003 times the best time (worst 1.024), at most 0.670 times the fallback's
+                            Ok(91) // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: 15 inputs, 1.003 times the best time (worst 1.024), at most 0.670 times the fallback's
                         }
                     } else {
-                        Ok(91) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 84 inputs, 1.016 times the best time (worst 1.159), at most 0.481 times the fallback's
+                        Ok(92) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 84 inputs, 1.016 times the best time (worst 1.159), at most 0.481 times the fallback's
                     }
                 }
             } else {
@@ -446,24 +451,24 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 if k_times_n <= 21487616.0 {
                     let n = number(row.n().float(), 2)?;
                     if n <= 8640.0 {
-                        Ok(92) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: 17 inputs, 1.008 times the best time (worst 1.058), at most 0.926 times the fallback's
+                        Ok(93) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: 17 inputs, 1.008 times the best time (worst 1.058), at most 0.926 times the fallback's
                     } else if n <= 10760.0 {
-                        Ok(93) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 4 inputs, 1.160 times the best time (worst 1.321), at most 1.008 times the fallback's
+                        Ok(94) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 4 inputs, 1.160 times the best time (worst 1.321), at most 1.008 times the fallback's
                     } else {
-                        Ok(94) // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: 8 inputs, 1.000 times the best time (worst 1.000), at most 0.844 times the fallback's
+                        Ok(95) // type=cuda_BLOCK-M=32_BLOCK-N=256_BLOCK-K=128_stages=2_warps=4_WARPS-K=1_SPLIT-K=1: 8 inputs, 1.000 times the best time (worst 1.000), at most 0.844 times the fallback's
                     }
                 } else {
                     let n = number(row.n().float(), 2)?;
                     if n <= 8576.0 {
                         if n <= 6208.0 {
-                            Ok(95) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 16 inputs, 1.006 times the best time (worst 1.078), at most 0.772 times the fallback's
+                            Ok(96) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 16 inputs, 1.006 times the best time (worst 1.078), at most 0.772 times the fallback's
                         } else {
-                            Ok(96) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma: 19 inputs, 1.010 times the best time (worst 1.062), at most 0.642 times the fallback's
+                            Ok(97) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=4_mma=wgmma: 19 inputs, 1.010 times the best time (worst 1.062), at most 0.642 times the fallback's
                         }
                     } else if n <= 10952.0 {
-                        Ok(97) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma: 20 inputs, 1.005 times the best time (worst 1.038), at most 0.684 times the fallback's
+                        Ok(98) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_SPLIT-K=3_mma=wgmma: 20 inputs, 1.005 times the best time (worst 1.038), at most 0.684 times the fallback's
                     } else {
-                        Ok(98) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 89 inputs, 1.003 times the best time (worst 1.136), at most 0.730 times the fallback's
+                        Ok(99) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 89 inputs, 1.003 times the best time (worst 1.136), at most 0.730 times the fallback's
                     }
                 }
             }

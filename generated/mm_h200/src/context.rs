@@ -49,6 +49,8 @@ pub(crate) trait Row {
     fn mat1_stride_1(&self) -> Self::Whole;
     /// `mat2_stride_0`
     fn mat2_stride_0(&self) -> Self::Whole;
+    /// `mat2_stride_1`
+    fn mat2_stride_1(&self) -> Self::Whole;
     /// `mat1_dtype`; `None` is undefined
     fn mat1_dtype(&self) -> Option<Mat1Dtype>;
     /// `using_tf32`; `None` is undefined
@@ -86,6 +88,11 @@ impl Row for Context {
     #[inline]
     fn mat2_stride_0(&self) -> i64 {
         self.mat2_stride_0
+    }
+
+    #[inline]
+    fn mat2_stride_1(&self) -> i64 {
+        self.mat2_stride_1
     }
 
     #[inline]

@@ -26,6 +26,31 @@ pub enum Unsure {
     NoneAllowed,
 }
 
+/// The leaf that holds for inputs outside of what training saw in another leaf.
+pub(crate) struct Outside {
+    /// Its position.
+    pub leaf: u32,
+    /// By logged feature the least and the greatest value that training saw.
+    pub ranges: &'static [(u16, f64, f64)],
+}
+
+impl Outside {
+    /// Returns true where a logged feature is outside of its range, or undefined.
+    fn holds(&self, row: &impl Row) -> bool {
+        let value = |slot| match slot {
+            0 => row.m().float(),
+            1 => row.k().float(),
+            2 => row.n().float(),
+            3 => row.mat1_stride_0().float(),
+            4 => row.mat1_stride_1().float(),
+            5 => row.mat2_stride_0().float(),
+            6 => row.mat2_stride_1().float(),
+            _ => f64::NAN,
+        };
+        self.ranges.iter().any(|&(slot, least, greatest)| !(least..=greatest).contains(&value(slot)))
+    }
+}
+
 /// The end of a path through the tree.
 pub(crate) struct Leaf {
     /// The choice where the program does not say what it offers.
@@ -36,6 +61,8 @@ pub(crate) struct Leaf {
     pub ranking: &'static [(f64, Choice)],
     /// The ranked choices that the promise does not allow.
     pub barred: &'static [Choice],
+    /// The leaf that holds for inputs outside of what training saw here.
+    pub outside: Option<Outside>,
 }
 
 impl Leaf {
@@ -61,9 +88,18 @@ impl Leaf {
         let declines = self.unsure.unwrap_or(Unsure::NoneAllowed);
         passed_over.filter(|_| FALLBACK.is_some_and(|fallback| !offered(fallback))).ok_or(declines)
     }
+
+    /// Returns the leaf that holds for this row: this one, or that for inputs outside of what training saw here.
+    #[inline]
+    pub(crate) fn at(&'static self, row: &impl Row) -> &'static Self {
+        match &self.outside {
+            Some(outside) if outside.holds(row) => &LEAVES[outside.leaf as usize],
+            _ => self,
+        }
+    }
 }
 
-pub(crate) static LEAVES: [Leaf; 47] = [
+pub(crate) static LEAVES: [Leaf; 52] = [
     Leaf {
         best: Ok(Choice::ExternMm),
         unsure: None,
@@ -74,6 +110,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         barred: &[
             Choice::CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Custom0Inner0Cluster4,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -83,6 +120,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -92,6 +130,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Err(Unsure::NoneAllowed),
@@ -103,6 +142,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         barred: &[
             Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Custom0Inner0Cluster0,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -112,6 +152,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -121,6 +162,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -130,6 +172,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -139,6 +182,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -148,6 +192,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
@@ -158,6 +203,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -169,6 +215,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         barred: &[
             Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -178,6 +225,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -187,6 +235,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -198,6 +247,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         barred: &[
             Choice::CublasltAlgo66Tile10Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster4,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -207,6 +257,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -216,6 +267,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Custom0Inner0Cluster0),
@@ -226,6 +278,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -235,6 +288,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -246,6 +300,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         barred: &[
             Choice::TypeCudaBlockM64BlockN256BlockK64Stages5Warps8StreamK0MmaTma,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -255,6 +310,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -264,6 +320,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Err(Unsure::NoneAllowed),
@@ -277,6 +334,18 @@ pub(crate) static LEAVES: [Leaf; 47] = [
             Choice::CublasltAlgo66Tile21Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5,
             Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3,
         ],
+        outside: Some(Outside {
+            leaf: 48,
+            ranges: &[
+                (0, 96.0, 128.0),
+                (1, 4992.0, 32320.0),
+                (2, 12800.0, 15936.0),
+                (3, 1.0, 20480.0),
+                (4, 1.0, 128.0),
+                (5, 1.0, 14464.0),
+                (6, 1.0, 20480.0),
+            ],
+        }),
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -286,6 +355,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
@@ -297,8 +367,10 @@ pub(crate) static LEAVES: [Leaf; 47] = [
             (0.015873015873015872, Choice::ExternMm),
         ],
         barred: &[
+            Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5,
             Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Custom0Inner0Cluster5,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5),
@@ -310,7 +382,9 @@ pub(crate) static LEAVES: [Leaf; 47] = [
             (0.0, Choice::ExternMm),
         ],
         barred: &[
+            Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster2,
         ],
+        outside: None,
     },
     Leaf {
         best: Err(Unsure::NoneAllowed),
@@ -324,6 +398,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
             Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5,
             Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -333,6 +408,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
@@ -343,9 +419,10 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
-        best: Ok(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5),
+        best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &[
             (1.0, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5),
@@ -353,8 +430,10 @@ pub(crate) static LEAVES: [Leaf; 47] = [
             (0.0, Choice::ExternMm),
         ],
         barred: &[
+            Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5,
             Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -364,6 +443,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -373,12 +453,36 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &[
-            (0.75, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma),
+            (0.6666666666666666, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma),
+            (0.0, Choice::ExternMm),
+        ],
+        barred: &[
+            Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma,
+        ],
+        outside: Some(Outside {
+            leaf: 49,
+            ranges: &[
+                (0, 1877.0, 15444.0),
+                (1, 1237.0, 2721.0),
+                (2, 1139.0, 7119.0),
+                (3, 1.0, 2721.0),
+                (4, 1.0, 15444.0),
+                (5, 1.0, 1139.0),
+                (6, 1.0, 2721.0),
+            ],
+        }),
+    },
+    Leaf {
+        best: Err(Unsure::NoneAllowed),
+        unsure: None,
+        ranking: &[
+            (0.8333333333333334, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma),
             (0.16666666666666666, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1MmaWgmma),
             (0.0, Choice::ExternMm),
         ],
@@ -386,6 +490,18 @@ pub(crate) static LEAVES: [Leaf; 47] = [
             Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma,
             Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1MmaWgmma,
         ],
+        outside: Some(Outside {
+            leaf: 50,
+            ranges: &[
+                (0, 2757.0, 12357.0),
+                (1, 1365.0, 1999.0),
+                (2, 1701.0, 8759.0),
+                (3, 1365.0, 1999.0),
+                (4, 1.0, 1.0),
+                (5, 1.0, 1.0),
+                (6, 1365.0, 1999.0),
+            ],
+        }),
     },
     Leaf {
         best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
@@ -396,6 +512,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Err(Unsure::NoneAllowed),
@@ -407,6 +524,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         barred: &[
             Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -416,6 +534,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
@@ -426,6 +545,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -438,6 +558,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -447,6 +568,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
@@ -461,6 +583,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
             Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5,
             Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -473,6 +596,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
@@ -487,6 +611,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         barred: &[
             Choice::CublasltAlgo66Tile197Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
@@ -499,6 +624,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
@@ -511,6 +637,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -520,6 +647,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Err(Unsure::NoneAllowed),
@@ -531,6 +659,18 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         barred: &[
             Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5,
         ],
+        outside: Some(Outside {
+            leaf: 51,
+            ranges: &[
+                (0, 1532.0, 7360.0),
+                (1, 1200.0, 1456.0),
+                (2, 5952.0, 14848.0),
+                (3, 1.0, 1456.0),
+                (4, 1.0, 7360.0),
+                (5, 1.0, 6464.0),
+                (6, 1.0, 1456.0),
+            ],
+        }),
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -540,6 +680,7 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
@@ -549,5 +690,62 @@ pub(crate) static LEAVES: [Leaf; 47] = [
         ],
         barred: &[
         ],
+        outside: None,
+    },
+    Leaf {
+        // extern_mm: 5 inputs, 1.109 times the best time (worst 1.534), at most 1.000 times the fallback's
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &[
+            (0.11666666666666665, Choice::ExternMm),
+            (0.1, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
+            (0.5166666666666666, Choice::CublasltAlgo66Tile21Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
+        ],
+        barred: &[
+            Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3,
+            Choice::CublasltAlgo66Tile21Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5,
+        ],
+        outside: None,
+    },
+    Leaf {
+        // extern_mm: 3 inputs, 1.156 times the best time (worst 1.260), at most 1.000 times the fallback's
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &[
+            (0.0, Choice::ExternMm),
+            (0.6666666666666666, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma),
+        ],
+        barred: &[
+            Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma,
+        ],
+        outside: None,
+    },
+    Leaf {
+        // extern_mm: 3 inputs, 1.170 times the best time (worst 1.275), at most 1.000 times the fallback's
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &[
+            (0.0, Choice::ExternMm),
+            (0.8333333333333334, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma),
+            (0.16666666666666666, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1MmaWgmma),
+        ],
+        barred: &[
+            Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma,
+            Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1MmaWgmma,
+        ],
+        outside: None,
+    },
+    Leaf {
+        // extern_mm: 4 inputs, 1.065 times the best time (worst 1.091), at most 1.000 times the fallback's
+        best: Ok(Choice::ExternMm),
+        unsure: None,
+        ranking: &[
+            (0.0, Choice::ExternMm),
+            (0.75, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
+        ],
+        barred: &[
+            Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5,
+        ],
+        outside: None,
     },
 ];

@@ -141,7 +141,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         if m_times_n <= 3750720.0 {
                             Ok(27) // cublaslt_ALGO=43_TILE=20_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=0_CUSTOM=0_INNER=0_CLUSTER=3: 8 inputs, 1.023 times the best time (worst 1.197), at most 0.996 times the fallback's
                         } else {
-                            Ok(28) // cublaslt_ALGO=43_TILE=24_STAGES=34_SPLIT-K=-1_REDUCTION=2_SWIZZLE=1_CUSTOM=0_INNER=0_CLUSTER=5: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.946 times the fallback's
+                            Ok(28) // declines, no choice is allowed: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.946 times the fallback's
                         }
                     } else {
                         Ok(29) // extern_mm: 45 inputs, 1.044 times the best time (worst 1.310), at most 1.000 times the fallback's
@@ -171,7 +171,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 return Err(Unsure::UnknownCategory(11));
             }
             if using_tf32 == context::UsingTf32::True {
-                Ok(46) // extern_mm: 15 inputs, 1.017 times the best time (worst 1.099), at most 1.000 times the fallback's
+                Ok(47) // extern_mm: 15 inputs, 1.017 times the best time (worst 1.099), at most 1.000 times the fallback's
             } else {
                 let ctz_k = needed(features::ctz_k(row), 17)?;
                 if ctz_k <= 3.5 {
@@ -179,8 +179,10 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         let k = number(row.k().float(), 1)?;
                         if k <= 1164.0 {
                             Ok(30) // extern_mm: 9 inputs, 1.001 times the best time (worst 1.007), at most 1.000 times the fallback's
+                        } else if m_times_n <= 19208672.0 {
+                            Ok(31) // declines, no choice is allowed: 3 inputs, 1.011 times the best time (worst 1.034), at most 0.925 times the fallback's
                         } else {
-                            Ok(31) // declines, no choice is allowed: 6 inputs, 1.006 times the best time (worst 1.034), at most 0.925 times the fallback's
+                            Ok(32) // declines, no choice is allowed: 3 inputs, 1.000 times the best time (worst 1.001), at most 0.924 times the fallback's
                         }
                     } else {
                         let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
@@ -188,24 +190,24 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             let arith_intensity = needed(features::arith_intensity(row), 15)?;
                             if arith_intensity <= 370.39439434279507 {
                                 if m_times_n <= 39310336.0 {
-                                    Ok(32) // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 16 inputs, 1.007 times the best time (worst 1.041), at most 1.041 times the fallback's
+                                    Ok(33) // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 16 inputs, 1.007 times the best time (worst 1.041), at most 1.041 times the fallback's
                                 } else {
-                                    Ok(33) // declines, no choice is allowed: 8 inputs, 1.010 times the best time (worst 1.033), at most 1.012 times the fallback's
+                                    Ok(34) // declines, no choice is allowed: 8 inputs, 1.010 times the best time (worst 1.033), at most 1.012 times the fallback's
                                 }
                             } else {
-                                Ok(34) // extern_mm: 17 inputs, 1.014 times the best time (worst 1.074), at most 1.000 times the fallback's
+                                Ok(35) // extern_mm: 17 inputs, 1.014 times the best time (worst 1.074), at most 1.000 times the fallback's
                             }
                         } else {
                             let mat1_stride_0 = number(row.mat1_stride_0().float(), 3)?;
                             if mat1_stride_0 <= 800.0 {
                                 let mat1_stride_1 = number(row.mat1_stride_1().float(), 4)?;
                                 if mat1_stride_1 <= 2752.0 {
-                                    Ok(35) // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 13 inputs, 1.003 times the best time (worst 1.035), at most 1.008 times the fallback's
+                                    Ok(36) // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 13 inputs, 1.003 times the best time (worst 1.035), at most 1.008 times the fallback's
                                 } else {
-                                    Ok(36) // extern_mm: 11 inputs, 1.150 times the best time (worst 1.235), at most 1.000 times the fallback's
+                                    Ok(37) // extern_mm: 11 inputs, 1.150 times the best time (worst 1.235), at most 1.000 times the fallback's
                                 }
                             } else {
-                                Ok(37) // extern_mm: 8 inputs, 1.008 times the best time (worst 1.023), at most 1.000 times the fallback's
+                                Ok(38) // extern_mm: 8 inputs, 1.008 times the best time (worst 1.023), at most 1.000 times the fallback's
                             }
                         }
                     }
@@ -214,32 +216,32 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     if k <= 1032.0 {
                         let m_times_k = needed(features::m_times_k(row), 12)?;
                         if m_times_k <= 586264.0 {
-                            Ok(38) // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 10 inputs, 1.006 times the best time (worst 1.034), at most 0.959 times the fallback's
+                            Ok(39) // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 10 inputs, 1.006 times the best time (worst 1.034), at most 0.959 times the fallback's
                         } else {
                             let mat2_stride_0 = number(row.mat2_stride_0().float(), 5)?;
                             if mat2_stride_0 <= 3520.0 {
                                 if k <= 344.0 {
-                                    Ok(39) // extern_mm: 16 inputs, 1.107 times the best time (worst 1.220), at most 1.000 times the fallback's
+                                    Ok(40) // extern_mm: 16 inputs, 1.107 times the best time (worst 1.220), at most 1.000 times the fallback's
                                 } else {
-                                    Ok(40) // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 18 inputs, 1.008 times the best time (worst 1.046), at most 0.973 times the fallback's
+                                    Ok(41) // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 18 inputs, 1.008 times the best time (worst 1.046), at most 0.973 times the fallback's
                                 }
                             } else {
                                 let n = number(row.n().float(), 2)?;
                                 if n <= 6944.0 {
-                                    Ok(41) // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 8 inputs, 1.002 times the best time (worst 1.012), at most 0.966 times the fallback's
+                                    Ok(42) // cublaslt_ALGO=66_TILE=20_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=1_INNER=0_CLUSTER=3: 8 inputs, 1.002 times the best time (worst 1.012), at most 0.966 times the fallback's
                                 } else {
-                                    Ok(42) // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 15 inputs, 1.003 times the best time (worst 1.028), at most 0.994 times the fallback's
+                                    Ok(43) // cublaslt_ALGO=66_TILE=201_STAGES=35_SPLIT-K=1_REDUCTION=0_SWIZZLE=0_CUSTOM=2_INNER=0_CLUSTER=5: 15 inputs, 1.003 times the best time (worst 1.028), at most 0.994 times the fallback's
                                 }
                             }
                         }
                     } else if m_times_n <= 20505794.5 {
-                        Ok(43) // extern_mm: 25 inputs, 1.016 times the best time (worst 1.105), at most 1.000 times the fallback's
+                        Ok(44) // extern_mm: 25 inputs, 1.016 times the best time (worst 1.105), at most 1.000 times the fallback's
                     } else {
                         let n = number(row.n().float(), 2)?;
                         if n <= 15168.0 {
-                            Ok(44) // declines, no choice is allowed: 4 inputs, 1.004 times the best time (worst 1.012), at most 0.964 times the fallback's
+                            Ok(45) // declines, no choice is allowed: 4 inputs, 1.004 times the best time (worst 1.012), at most 0.964 times the fallback's
                         } else {
-                            Ok(45) // extern_mm: 3 inputs, 1.028 times the best time (worst 1.048), at most 1.000 times the fallback's
+                            Ok(46) // extern_mm: 3 inputs, 1.028 times the best time (worst 1.048), at most 1.000 times the fallback's
                         }
                     }
                 }

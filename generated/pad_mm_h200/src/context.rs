@@ -69,6 +69,8 @@ pub(crate) trait Row {
     fn n_padded_length(&self) -> Self::Whole;
     /// `mat1_align_size`
     fn mat1_align_size(&self) -> Self::Whole;
+    /// `mat2_align_size`
+    fn mat2_align_size(&self) -> Self::Whole;
     /// `prepadded_mat1`; `None` is undefined
     fn prepadded_mat1(&self) -> Option<PrepaddedMat1>;
     /// `prepadded_mat2`; `None` is undefined
@@ -133,6 +135,11 @@ impl Row for Context {
     #[inline]
     fn mat1_align_size(&self) -> i64 {
         self.mat1_align_size
+    }
+
+    #[inline]
+    fn mat2_align_size(&self) -> i64 {
+        self.mat2_align_size
     }
 
     #[inline]

@@ -26,6 +26,36 @@ pub enum Unsure {
     NoneAllowed,
 }
 
+/// The leaf that holds for inputs outside of what training saw in another leaf.
+pub(crate) struct Outside {
+    /// Its position.
+    pub leaf: u32,
+    /// By logged feature the least and the greatest value that training saw.
+    pub ranges: &'static [(u16, f64, f64)],
+}
+
+impl Outside {
+    /// Returns true where a logged feature is outside of its range, or undefined.
+    fn holds(&self, row: &impl Row) -> bool {
+        let value = |slot| match slot {
+            0 => row.m().float(),
+            1 => row.k().float(),
+            2 => row.n().float(),
+            3 => row.mat1_stride_0().float(),
+            4 => row.mat1_stride_1().float(),
+            5 => row.mat2_stride_0().float(),
+            6 => row.mat2_stride_1().float(),
+            7 => row.m_padded_length().float(),
+            8 => row.k_padded_length().float(),
+            9 => row.n_padded_length().float(),
+            10 => row.mat1_align_size().float(),
+            11 => row.mat2_align_size().float(),
+            _ => f64::NAN,
+        };
+        self.ranges.iter().any(|&(slot, least, greatest)| !(least..=greatest).contains(&value(slot)))
+    }
+}
+
 /// The end of a path through the tree.
 pub(crate) struct Leaf {
     /// The choice where the program does not say what it offers.
@@ -34,6 +64,8 @@ pub(crate) struct Leaf {
     pub unsure: Option<Unsure>,
     /// The choices, best first, each with the share of inputs on which it won.
     pub ranking: &'static [(f64, Choice)],
+    /// The leaf that holds for inputs outside of what training saw here.
+    pub outside: Option<Outside>,
 }
 
 impl Leaf {
@@ -59,9 +91,18 @@ impl Leaf {
         let declines = self.unsure.unwrap_or(Unsure::NoneAllowed);
         passed_over.filter(|_| FALLBACK.is_some_and(|fallback| !offered(fallback))).ok_or(declines)
     }
+
+    /// Returns the leaf that holds for this row: this one, or that for inputs outside of what training saw here.
+    #[inline]
+    pub(crate) fn at(&'static self, row: &impl Row) -> &'static Self {
+        match &self.outside {
+            Some(outside) if outside.holds(row) => &LEAVES[outside.leaf as usize],
+            _ => self,
+        }
+    }
 }
 
-pub(crate) static LEAVES: [Leaf; 60] = [
+pub(crate) static LEAVES: [Leaf; 63] = [
     Leaf {
         best: Ok(Choice::Pad),
         unsure: None,
@@ -69,6 +110,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (0.9985328638497653, Choice::Pad),
             (0.0014671361502347417, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -77,6 +119,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (0.9788732394366197, Choice::Pad),
             (0.02112676056338028, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -85,6 +128,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (0.9375, Choice::Pad),
             (0.0625, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -92,6 +136,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.9, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -99,6 +144,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.9285714285714286, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -107,6 +153,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (1.0, Choice::Pad),
             (0.0, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -114,6 +161,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.6666666666666666, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -122,6 +170,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (1.0, Choice::Pad),
             (0.0, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -130,6 +179,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (0.9393939393939394, Choice::Pad),
             (0.06060606060606061, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -137,6 +187,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.8, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -145,6 +196,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (0.996152975786377, Choice::Pad),
             (0.003847024213622992, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -153,6 +205,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (0.98, Choice::Pad),
             (0.02, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -161,6 +214,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (0.9117647058823529, Choice::Pad),
             (0.08823529411764706, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -168,6 +222,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.4090909090909091, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -176,6 +231,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (0.9977777777777778, Choice::Pad),
             (0.0022222222222222222, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -184,13 +240,32 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (0.95, Choice::Pad),
             (0.05, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
             (0.5, Choice::Orig),
+            (0.5, Choice::Pad),
         ],
+        outside: Some(Outside {
+            leaf: 60,
+            ranges: &[
+                (0, 1440.0, 2153.0),
+                (1, 791.0, 32402.0),
+                (2, 768.0, 893.0),
+                (3, 1.0, 1.0),
+                (4, 1440.0, 2153.0),
+                (5, 768.0, 893.0),
+                (6, 1.0, 1.0),
+                (7, 0.0, 7.0),
+                (8, 1.0, 6.0),
+                (9, 0.0, 6.0),
+                (10, 4.0, 8.0),
+                (11, 4.0, 8.0),
+            ],
+        }),
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -198,6 +273,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.82, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -206,6 +282,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (0.9661016949152542, Choice::Pad),
             (0.03389830508474576, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -213,6 +290,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.8783783783783784, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -221,6 +299,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (0.8260869565217391, Choice::Pad),
             (0.17391304347826086, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -228,6 +307,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.7701612903225806, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -236,6 +316,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (0.9403973509933775, Choice::Pad),
             (0.059602649006622516, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -244,6 +325,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (0.9775280898876404, Choice::Pad),
             (0.02247191011235955, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -252,6 +334,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (1.0, Choice::Pad),
             (0.0, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -260,6 +343,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (0.6428571428571429, Choice::Pad),
             (0.35714285714285715, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -267,6 +351,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (1.0, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -274,6 +359,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.9822580645161291, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -281,6 +367,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.989010989010989, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -288,6 +375,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.875, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -296,6 +384,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (0.9, Choice::Pad),
             (0.1, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -303,6 +392,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.9900990099009901, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -310,6 +400,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.9090909090909091, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -317,6 +408,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.7, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -325,6 +417,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (0.5, Choice::Pad),
             (0.5, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -333,6 +426,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (0.8333333333333334, Choice::Pad),
             (0.16666666666666666, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -340,6 +434,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.6428571428571429, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -348,6 +443,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (0.6458333333333334, Choice::Pad),
             (0.3541666666666667, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -355,6 +451,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.7045454545454546, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -362,6 +459,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.6428571428571429, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -370,6 +468,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (0.875, Choice::Pad),
             (0.125, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -377,6 +476,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.9032258064516129, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -385,6 +485,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (0.875, Choice::Pad),
             (0.125, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -392,6 +493,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.9583333333333334, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -399,6 +501,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.93, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -406,6 +509,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.8655913978494624, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -414,6 +518,23 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (1.0, Choice::Pad),
             (0.0, Choice::Orig),
         ],
+        outside: Some(Outside {
+            leaf: 61,
+            ranges: &[
+                (0, 809.0, 5203.0),
+                (1, 768.0, 1728.0),
+                (2, 16384.0, 32368.0),
+                (3, 1.0, 1.0),
+                (4, 809.0, 5203.0),
+                (5, 1.0, 1.0),
+                (6, 768.0, 1728.0),
+                (7, 1.0, 3.0),
+                (8, 0.0, 0.0),
+                (9, 0.0, 0.0),
+                (10, 4.0, 4.0),
+                (11, 4.0, 4.0),
+            ],
+        }),
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -421,6 +542,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.6666666666666666, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -428,6 +550,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.9285714285714286, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -435,6 +558,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.803030303030303, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -442,6 +566,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.85, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -450,6 +575,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (0.6666666666666666, Choice::Pad),
             (0.3333333333333333, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -458,6 +584,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (0.7142857142857143, Choice::Pad),
             (0.2857142857142857, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -465,6 +592,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.9887640449438202, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -472,6 +600,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (1.0, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -479,6 +608,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (1.0, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -486,6 +616,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.9, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Pad),
@@ -494,6 +625,23 @@ pub(crate) static LEAVES: [Leaf; 60] = [
             (1.0, Choice::Pad),
             (0.0, Choice::Orig),
         ],
+        outside: Some(Outside {
+            leaf: 62,
+            ranges: &[
+                (0, 2176.0, 3684.0),
+                (1, 1792.0, 15168.0),
+                (2, 2291.0, 13067.0),
+                (3, 1.0, 1.0),
+                (4, 2176.0, 3684.0),
+                (5, 1.0, 1.0),
+                (6, 1792.0, 15168.0),
+                (7, 0.0, 0.0),
+                (8, 0.0, 0.0),
+                (9, 1.0, 3.0),
+                (10, 4.0, 4.0),
+                (11, 4.0, 4.0),
+            ],
+        }),
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -501,6 +649,7 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.9100817438692098, Choice::Orig),
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Orig),
@@ -508,5 +657,36 @@ pub(crate) static LEAVES: [Leaf; 60] = [
         ranking: &[
             (0.9845150774246129, Choice::Orig),
         ],
+        outside: None,
+    },
+    Leaf {
+        // pad: 4 inputs, 1.059 times the best time (worst 1.234), at most 1.234 times the fallback's
+        best: Ok(Choice::Pad),
+        unsure: None,
+        ranking: &[
+            (0.5, Choice::Pad),
+            (0.5, Choice::Orig),
+        ],
+        outside: None,
+    },
+    Leaf {
+        // orig: 6 inputs, 1.026 times the best time (worst 1.056), at most 1.000 times the fallback's
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &[
+            (0.0, Choice::Orig),
+            (1.0, Choice::Pad),
+        ],
+        outside: None,
+    },
+    Leaf {
+        // orig: 3 inputs, 1.031 times the best time (worst 1.067), at most 1.000 times the fallback's
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &[
+            (0.0, Choice::Orig),
+            (1.0, Choice::Pad),
+        ],
+        outside: None,
     },
 ];

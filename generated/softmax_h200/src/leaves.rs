@@ -26,6 +26,26 @@ pub enum Unsure {
     NoneAllowed,
 }
 
+/// The leaf that holds for inputs outside of what training saw in another leaf.
+pub(crate) struct Outside {
+    /// Its position.
+    pub leaf: u32,
+    /// By logged feature the least and the greatest value that training saw.
+    pub ranges: &'static [(u16, f64, f64)],
+}
+
+impl Outside {
+    /// Returns true where a logged feature is outside of its range, or undefined.
+    fn holds(&self, row: &impl Row) -> bool {
+        let value = |slot| match slot {
+            0 => row.rows().float(),
+            1 => row.columns().float(),
+            _ => f64::NAN,
+        };
+        self.ranges.iter().any(|&(slot, least, greatest)| !(least..=greatest).contains(&value(slot)))
+    }
+}
+
 /// The end of a path through the tree.
 pub(crate) struct Leaf {
     /// The choice where the program does not say what it offers.
@@ -36,6 +56,8 @@ pub(crate) struct Leaf {
     pub ranking: &'static [(f64, Choice)],
     /// The ranked choices that the promise does not allow.
     pub barred: &'static [Choice],
+    /// The leaf that holds for inputs outside of what training saw here.
+    pub outside: Option<Outside>,
 }
 
 impl Leaf {
@@ -61,9 +83,18 @@ impl Leaf {
         let declines = self.unsure.unwrap_or(Unsure::NoneAllowed);
         passed_over.filter(|_| FALLBACK.is_some_and(|fallback| !offered(fallback))).ok_or(declines)
     }
+
+    /// Returns the leaf that holds for this row: this one, or that for inputs outside of what training saw here.
+    #[inline]
+    pub(crate) fn at(&'static self, row: &impl Row) -> &'static Self {
+        match &self.outside {
+            Some(outside) if outside.holds(row) => &LEAVES[outside.leaf as usize],
+            _ => self,
+        }
+    }
 }
 
-pub(crate) static LEAVES: [Leaf; 128] = [
+pub(crate) static LEAVES: [Leaf; 137] = [
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
         unsure: None,
@@ -77,6 +108,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
             Choice::TypeCudaPersistentRegistersThreads128Width1,
             Choice::TypeCudaPersistentRegistersThreads256Width1,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
@@ -89,6 +121,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -102,20 +135,40 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
         unsure: None,
         ranking: &[
-            (0.5555555555555555, Choice::TypeCudaPersistentRegistersThreads128Width1),
-            (0.38888888888888884, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-            (0.05555555555555555, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.4444444444444444, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.4444444444444444, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+            (0.1111111111111111, Choice::TypeCudaPersistentRegistersThreads256Width1),
             (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
             (0.0, Choice::TypeCudaLooped4Threads256Width1),
         ],
         barred: &[
-            Choice::TypeCudaPersistentRegistersThreads512Width1,
         ],
+        outside: Some(Outside {
+            leaf: 130,
+            ranges: &[
+                (0, 32.0, 64.0),
+                (1, 281.0, 447.0),
+            ],
+        }),
+    },
+    Leaf {
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
+        unsure: None,
+        ranking: &[
+            (0.6666666666666666, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.3333333333333333, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
+        ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -129,6 +182,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         barred: &[
             Choice::TypeCudaPersistentRegistersThreads256Width1,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -140,6 +194,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -151,6 +206,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -163,6 +219,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -177,6 +234,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -191,6 +249,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -207,6 +266,13 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: Some(Outside {
+            leaf: 131,
+            ranges: &[
+                (0, 1.0, 360.0),
+                (1, 266.0, 406.0),
+            ],
+        }),
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -222,6 +288,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -238,6 +305,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
             Choice::TypeCudaPersistentRegistersThreads128Width2,
             Choice::TypeCudaPersistentRegistersThreads256Width1,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -253,6 +321,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -268,6 +337,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -282,6 +352,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -296,6 +367,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -310,6 +382,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -325,6 +398,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
@@ -340,6 +414,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
@@ -355,6 +430,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -370,6 +446,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
@@ -385,6 +462,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
@@ -399,6 +477,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -414,6 +493,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
@@ -429,6 +509,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
@@ -444,6 +525,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -459,6 +541,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -477,6 +560,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
@@ -495,6 +579,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -513,6 +598,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
@@ -531,6 +617,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -549,6 +636,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
@@ -567,6 +655,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -585,6 +674,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -603,6 +693,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -621,6 +712,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -639,6 +731,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -657,6 +750,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
@@ -675,6 +769,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
@@ -691,6 +786,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
             Choice::TypeCudaPersistentRegistersThreads512Width1,
             Choice::TypeCudaPersistentRegistersThreads1024Width1,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -703,6 +799,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -715,6 +812,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
@@ -727,6 +825,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
@@ -739,6 +838,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
@@ -751,6 +851,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1),
@@ -763,6 +864,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
@@ -780,6 +882,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -798,6 +901,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
@@ -816,6 +920,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -831,6 +936,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -846,6 +952,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -864,6 +971,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -882,6 +990,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
@@ -900,6 +1009,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
@@ -918,6 +1028,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
@@ -936,6 +1047,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -954,6 +1066,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -972,6 +1085,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
@@ -990,6 +1104,13 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: Some(Outside {
+            leaf: 132,
+            ranges: &[
+                (0, 192.0, 259.0),
+                (1, 1328.0, 1664.0),
+            ],
+        }),
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
@@ -1008,6 +1129,13 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: Some(Outside {
+            leaf: 133,
+            ranges: &[
+                (0, 294.0, 429.0),
+                (1, 1088.0, 1472.0),
+            ],
+        }),
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -1026,6 +1154,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
@@ -1044,6 +1173,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
@@ -1062,6 +1192,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -1080,6 +1211,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
@@ -1098,6 +1230,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
@@ -1116,6 +1249,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
@@ -1134,6 +1268,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
@@ -1152,24 +1287,51 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4),
         unsure: None,
         ranking: &[
-            (0.2571428571428572, Choice::TypeCudaPersistentRegistersThreads256Width4),
-            (0.32857142857142857, Choice::TypeCudaPersistentRegistersThreads256Width2),
-            (0.2571428571428572, Choice::TypeCudaPersistentRegistersThreads256Width1),
-            (0.042857142857142864, Choice::TypeCudaPersistentRegistersThreads64Width4),
-            (0.042857142857142864, Choice::TypeCudaPersistentRegistersThreads128Width4),
-            (0.014285714285714287, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-            (0.014285714285714287, Choice::TypeCudaPersistentRegistersThreads128Width2),
-            (0.014285714285714287, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-            (0.014285714285714287, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+            (0.25, Choice::TypeCudaPersistentRegistersThreads256Width4),
+            (0.5, Choice::TypeCudaPersistentRegistersThreads256Width2),
+            (0.25, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.0, Choice::TypeCudaPersistentRegistersThreads64Width4),
+            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width4),
+            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width2),
+            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
             (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
         ],
         barred: &[
         ],
+        outside: None,
+    },
+    Leaf {
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4),
+        unsure: None,
+        ranking: &[
+            (0.26666666666666666, Choice::TypeCudaPersistentRegistersThreads256Width4),
+            (0.10000000000000002, Choice::TypeCudaPersistentRegistersThreads64Width4),
+            (0.10000000000000002, Choice::TypeCudaPersistentRegistersThreads256Width2),
+            (0.10000000000000002, Choice::TypeCudaPersistentRegistersThreads128Width4),
+            (0.26666666666666666, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.03333333333333333, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+            (0.03333333333333333, Choice::TypeCudaPersistentRegistersThreads128Width2),
+            (0.03333333333333333, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.03333333333333333, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+        ],
+        barred: &[
+        ],
+        outside: Some(Outside {
+            leaf: 134,
+            ranges: &[
+                (0, 45184.0, 105984.0),
+                (1, 1768.0, 1840.0),
+            ],
+        }),
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
@@ -1184,6 +1346,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1),
@@ -1198,6 +1361,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
@@ -1212,6 +1376,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1),
@@ -1225,6 +1390,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         barred: &[
             Choice::TypeCudaPersistentRegistersThreads512Width1,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
@@ -1237,6 +1403,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width1),
@@ -1249,6 +1416,13 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: Some(Outside {
+            leaf: 135,
+            ranges: &[
+                (0, 6736.0, 54592.0),
+                (1, 3519.0, 6223.0),
+            ],
+        }),
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -1267,6 +1441,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1),
@@ -1285,6 +1460,13 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: Some(Outside {
+            leaf: 136,
+            ranges: &[
+                (0, 1.0, 35.0),
+                (1, 4202.0, 5298.0),
+            ],
+        }),
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -1303,6 +1485,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -1322,6 +1505,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
             Choice::TypeCudaPersistentRegistersThreads512Width1,
             Choice::TypeCudaPersistentRegistersThreads32Width2Rows4,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -1340,6 +1524,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
@@ -1358,6 +1543,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
@@ -1376,6 +1562,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -1394,6 +1581,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
@@ -1415,6 +1603,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
             Choice::TypeCudaPersistentRegistersThreads512Width2,
             Choice::TypeCudaPersistentRegistersThreads512Width1,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -1433,6 +1622,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4),
@@ -1451,6 +1641,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4),
@@ -1469,6 +1660,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -1487,6 +1679,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
@@ -1505,6 +1698,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -1523,6 +1717,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width4),
@@ -1541,6 +1736,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1),
@@ -1556,6 +1752,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width2),
@@ -1574,6 +1771,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1),
@@ -1593,6 +1791,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         barred: &[
             Choice::TypeCudaPersistentRegistersThreads128Width4,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1),
@@ -1611,6 +1810,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -1629,6 +1829,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads1024Width1),
@@ -1654,6 +1855,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
             Choice::TypeCudaPersistentRegistersThreads256Width2,
             Choice::TypeCudaLooped4Threads1024Width4,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
@@ -1675,6 +1877,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
             Choice::TypeCudaPersistentRegistersThreads256Width2,
             Choice::TypeCudaPersistentRegistersThreads256Width1,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width1),
@@ -1696,6 +1899,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
             Choice::TypeCudaPersistentRegistersThreads256Width2,
             Choice::TypeCudaPersistentRegistersThreads256Width1,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
@@ -1710,6 +1914,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaLooped4Threads1024Width1),
@@ -1724,6 +1929,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaLooped4Threads1024Width1),
@@ -1736,6 +1942,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
@@ -1748,6 +1955,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
@@ -1761,6 +1969,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         barred: &[
             Choice::TypeCudaPersistentSharedStages1Threads1024Width1,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
@@ -1779,6 +1988,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
@@ -1797,6 +2007,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
@@ -1815,6 +2026,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
@@ -1833,6 +2045,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
@@ -1854,6 +2067,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
             Choice::TypeCudaPersistentRegistersCluster2Threads512Width4,
             Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaLooped4Threads1024Width4),
@@ -1872,6 +2086,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaLooped4Threads1024Width2),
@@ -1891,6 +2106,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
@@ -1909,6 +2125,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaLooped4Threads1024Width2),
@@ -1927,6 +2144,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaLooped4Threads1024Width2),
@@ -1945,6 +2163,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
@@ -1963,6 +2182,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
@@ -1987,6 +2207,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
             Choice::TypeCudaPersistentRegistersCluster2Threads1024Width4,
             Choice::TypeCudaPersistentSharedStages1Threads1024Width1,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
@@ -2005,6 +2226,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
@@ -2023,6 +2245,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
@@ -2041,6 +2264,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
@@ -2059,6 +2283,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
@@ -2077,6 +2302,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
@@ -2095,6 +2321,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
@@ -2113,6 +2340,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
@@ -2131,6 +2359,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
@@ -2149,6 +2378,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaLooped4Threads1024Width2),
@@ -2167,6 +2397,7 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
@@ -2185,5 +2416,133 @@ pub(crate) static LEAVES: [Leaf; 128] = [
         ],
         barred: &[
         ],
+        outside: None,
+    },
+    Leaf {
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 3 inputs, 1.002 times the best time (worst 1.006), at most 0.963 times the fallback's
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+        unsure: None,
+        ranking: &[
+            (0.4444444444444444, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+            (0.4444444444444444, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.1111111111111111, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+        ],
+        barred: &[
+        ],
+        outside: None,
+    },
+    Leaf {
+        // type=cuda_persistent=registers_threads=32_width=1_rows=4: 7 inputs, 1.005 times the best time (worst 1.012), at most 0.953 times the fallback's
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+        unsure: None,
+        ranking: &[
+            (0.24047619047619045, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
+            (0.24047619047619045, Choice::TypeCudaPersistentRegistersThreads128Width2),
+            (0.24047619047619045, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.14523809523809522, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.10952380952380951, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+            (0.023809523809523808, Choice::TypeCudaPersistentRegistersThreads256Width2),
+            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+        ],
+        barred: &[
+        ],
+        outside: None,
+    },
+    Leaf {
+        // type=cuda_persistent=registers_threads=128_width=2: 4 inputs, 1.006 times the best time (worst 1.010), at most 0.960 times the fallback's
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
+        unsure: None,
+        ranking: &[
+            (0.16309523809523807, Choice::TypeCudaPersistentRegistersThreads128Width2),
+            (0.16309523809523807, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.16309523809523807, Choice::TypeCudaPersistentRegistersThreads128Width4),
+            (0.16309523809523807, Choice::TypeCudaPersistentRegistersThreads64Width4),
+            (0.16309523809523807, Choice::TypeCudaPersistentRegistersThreads256Width2),
+            (0.07738095238095238, Choice::TypeCudaPersistentRegistersThreads256Width4),
+            (0.07142857142857142, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.03571428571428571, Choice::TypeCudaPersistentRegistersThreads512Width1),
+            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width4),
+        ],
+        barred: &[
+        ],
+        outside: None,
+    },
+    Leaf {
+        // type=cuda_persistent=registers_threads=128_width=2: 4 inputs, 1.004 times the best time (worst 1.011), at most 0.944 times the fallback's
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
+        unsure: None,
+        ranking: &[
+            (0.19166666666666665, Choice::TypeCudaPersistentRegistersThreads128Width2),
+            (0.19166666666666665, Choice::TypeCudaPersistentRegistersThreads128Width4),
+            (0.19166666666666665, Choice::TypeCudaPersistentRegistersThreads64Width4),
+            (0.19166666666666665, Choice::TypeCudaPersistentRegistersThreads256Width2),
+            (0.19166666666666665, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.0, Choice::TypeCudaPersistentRegistersThreads256Width4),
+            (0.041666666666666664, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
+            (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
+        ],
+        barred: &[
+        ],
+        outside: None,
+    },
+    Leaf {
+        // type=cuda_persistent=registers_threads=64_width=4: 3 inputs, 1.003 times the best time (worst 1.005), at most 0.952 times the fallback's
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
+        unsure: None,
+        ranking: &[
+            (0.10000000000000002, Choice::TypeCudaPersistentRegistersThreads64Width4),
+            (0.10000000000000002, Choice::TypeCudaPersistentRegistersThreads128Width4),
+            (0.26666666666666666, Choice::TypeCudaPersistentRegistersThreads256Width4),
+            (0.10000000000000002, Choice::TypeCudaPersistentRegistersThreads256Width2),
+            (0.26666666666666666, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.03333333333333333, Choice::TypeCudaPersistentRegistersThreads128Width2),
+            (0.03333333333333333, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
+            (0.03333333333333333, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
+            (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.03333333333333333, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
+        ],
+        barred: &[
+        ],
+        outside: None,
+    },
+    Leaf {
+        // type=cuda_persistent=registers_threads=128_width=1: 9 inputs, 1.015 times the best time (worst 1.030), at most 0.938 times the fallback's
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
+        unsure: None,
+        ranking: &[
+            (0.1111111111111111, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.7222222222222222, Choice::TypeCudaPersistentRegistersThreads512Width1),
+            (0.16666666666666666, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.0, Choice::TypeCudaLooped4Threads256Width1),
+        ],
+        barred: &[
+        ],
+        outside: None,
+    },
+    Leaf {
+        // type=cuda_persistent=registers_threads=256_width=2: 3 inputs, 1.007 times the best time (worst 1.014), at most 0.852 times the fallback's
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
+        unsure: None,
+        ranking: &[
+            (0.25, Choice::TypeCudaPersistentRegistersThreads256Width2),
+            (0.13888888888888887, Choice::TypeCudaPersistentRegistersThreads256Width1),
+            (0.13888888888888887, Choice::TypeCudaPersistentRegistersThreads128Width2),
+            (0.25, Choice::TypeCudaPersistentRegistersThreads512Width2),
+            (0.05555555555555555, Choice::TypeCudaPersistentRegistersThreads128Width1),
+            (0.16666666666666666, Choice::TypeCudaPersistentRegistersThreads512Width1),
+            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width2),
+            (0.0, Choice::TypeCudaPersistentRegistersThreads1024Width1),
+            (0.0, Choice::TypeCudaLooped4Threads1024Width2),
+            (0.0, Choice::TypeCudaLooped4Threads1024Width1),
+        ],
+        barred: &[
+        ],
+        outside: None,
     },
 ];

@@ -29,12 +29,14 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                 } else {
                                     Ok(2) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 9 inputs, 1.000 times the best time (worst 1.000), at most 0.961 times the fallback's
                                 }
+                            } else if rows <= 114.5 {
+                                Ok(3) // type=cuda_persistent=registers_threads=128_width=1: 3 inputs, 1.001 times the best time (worst 1.003), at most 0.957 times the fallback's
                             } else {
-                                Ok(3) // type=cuda_persistent=registers_threads=128_width=1: 6 inputs, 1.001 times the best time (worst 1.006), at most 0.957 times the fallback's
+                                Ok(4) // type=cuda_persistent=registers_threads=128_width=1: 3 inputs, 1.002 times the best time (worst 1.006), at most 0.949 times the fallback's
                             }
                         }
                     } else {
-                        Ok(4) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 55 inputs, 1.000 times the best time (worst 1.000), at most 0.902 times the fallback's
+                        Ok(5) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 55 inputs, 1.000 times the best time (worst 1.000), at most 0.902 times the fallback's
                     }
                 } else {
                     let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
@@ -42,35 +44,35 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         if columns <= 122.0 {
                             if columns <= 60.0 {
                                 if columns <= 44.0 {
-                                    Ok(5) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 8 inputs, 1.001 times the best time (worst 1.006), at most 0.942 times the fallback's
+                                    Ok(6) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 8 inputs, 1.001 times the best time (worst 1.006), at most 0.942 times the fallback's
                                 } else {
-                                    Ok(6) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 10 inputs, 1.000 times the best time (worst 1.000), at most 0.945 times the fallback's
+                                    Ok(7) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 10 inputs, 1.000 times the best time (worst 1.000), at most 0.945 times the fallback's
                                 }
                             } else {
-                                Ok(7) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 10 inputs, 1.000 times the best time (worst 1.003), at most 0.948 times the fallback's
+                                Ok(8) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 10 inputs, 1.000 times the best time (worst 1.003), at most 0.948 times the fallback's
                             }
                         } else if columns <= 260.0 {
                             if columns <= 193.0 {
-                                Ok(8) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 12 inputs, 1.001 times the best time (worst 1.006), at most 0.943 times the fallback's
+                                Ok(9) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 12 inputs, 1.001 times the best time (worst 1.006), at most 0.943 times the fallback's
                             } else {
-                                Ok(9) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 10 inputs, 1.002 times the best time (worst 1.008), at most 0.960 times the fallback's
+                                Ok(10) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 10 inputs, 1.002 times the best time (worst 1.008), at most 0.960 times the fallback's
                             }
                         } else {
                             let rows = number(row.rows().float(), 0)?;
                             if rows <= 385.5 {
-                                Ok(10) // type=cuda_persistent=registers_threads=128_width=2: 7 inputs, 1.002 times the best time (worst 1.012), at most 0.948 times the fallback's
+                                Ok(11) // type=cuda_persistent=registers_threads=128_width=2: 7 inputs, 1.002 times the best time (worst 1.012), at most 0.948 times the fallback's
                             } else {
-                                Ok(11) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.937 times the fallback's
+                                Ok(12) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.937 times the fallback's
                             }
                         }
                     } else if columns <= 419.5 {
                         if columns <= 136.0 {
-                            Ok(12) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 12 inputs, 1.001 times the best time (worst 1.006), at most 0.556 times the fallback's
+                            Ok(13) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 12 inputs, 1.001 times the best time (worst 1.006), at most 0.556 times the fallback's
                         } else {
-                            Ok(13) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 9 inputs, 1.004 times the best time (worst 1.024), at most 0.540 times the fallback's
+                            Ok(14) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 9 inputs, 1.004 times the best time (worst 1.024), at most 0.540 times the fallback's
                         }
                     } else {
-                        Ok(14) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 2 inputs, 1.000 times the best time (worst 1.000), at most 0.784 times the fallback's
+                        Ok(15) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 2 inputs, 1.000 times the best time (worst 1.000), at most 0.784 times the fallback's
                     }
                 }
             } else if columns <= 130.0 {
@@ -79,44 +81,44 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     if columns <= 68.0 {
                         if columns <= 60.0 {
                             if rows <= 149.5 {
-                                Ok(15) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 23 inputs, 1.002 times the best time (worst 1.019), at most 0.960 times the fallback's
+                                Ok(16) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 23 inputs, 1.002 times the best time (worst 1.019), at most 0.960 times the fallback's
                             } else {
-                                Ok(16) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 12 inputs, 1.002 times the best time (worst 1.009), at most 0.946 times the fallback's
+                                Ok(17) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 12 inputs, 1.002 times the best time (worst 1.009), at most 0.946 times the fallback's
                             }
                         } else {
-                            Ok(17) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 32 inputs, 1.002 times the best time (worst 1.012), at most 0.956 times the fallback's
+                            Ok(18) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 32 inputs, 1.002 times the best time (worst 1.012), at most 0.956 times the fallback's
                         }
                     } else if columns <= 100.0 {
-                        Ok(18) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 26 inputs, 1.001 times the best time (worst 1.006), at most 0.954 times the fallback's
+                        Ok(19) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 26 inputs, 1.001 times the best time (worst 1.006), at most 0.954 times the fallback's
                     } else {
                         let ctz_rows = needed(features::ctz_rows(row), 4)?;
                         if ctz_rows <= 4.5 {
-                            Ok(19) // type=cuda_persistent=registers_threads=32_width=4_rows=8: 36 inputs, 1.004 times the best time (worst 1.030), at most 0.971 times the fallback's
+                            Ok(20) // type=cuda_persistent=registers_threads=32_width=4_rows=8: 36 inputs, 1.004 times the best time (worst 1.030), at most 0.971 times the fallback's
                         } else {
-                            Ok(20) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 8 inputs, 1.003 times the best time (worst 1.011), at most 0.948 times the fallback's
+                            Ok(21) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 8 inputs, 1.003 times the best time (worst 1.011), at most 0.948 times the fallback's
                         }
                     }
                 } else if columns <= 100.0 {
                     if rows <= 7784.5 {
                         if rows <= 4386.5 {
-                            Ok(21) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 15 inputs, 1.002 times the best time (worst 1.011), at most 0.777 times the fallback's
+                            Ok(22) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 15 inputs, 1.002 times the best time (worst 1.011), at most 0.777 times the fallback's
                         } else {
-                            Ok(22) // type=cuda_persistent=registers_threads=32_width=4_rows=8: 7 inputs, 1.002 times the best time (worst 1.011), at most 0.558 times the fallback's
+                            Ok(23) // type=cuda_persistent=registers_threads=32_width=4_rows=8: 7 inputs, 1.002 times the best time (worst 1.011), at most 0.558 times the fallback's
                         }
                     } else if columns <= 50.0 {
-                        Ok(23) // type=cuda_persistent=registers_threads=32_width=4_rows=8: 11 inputs, 1.001 times the best time (worst 1.008), at most 0.435 times the fallback's
+                        Ok(24) // type=cuda_persistent=registers_threads=32_width=4_rows=8: 11 inputs, 1.001 times the best time (worst 1.008), at most 0.435 times the fallback's
                     } else {
-                        Ok(24) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 30 inputs, 1.003 times the best time (worst 1.014), at most 0.453 times the fallback's
+                        Ok(25) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 30 inputs, 1.003 times the best time (worst 1.014), at most 0.453 times the fallback's
                     }
                 } else if rows <= 39891.5 {
                     let ctz_rows = needed(features::ctz_rows(row), 4)?;
                     if ctz_rows <= 4.5 {
-                        Ok(25) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 14 inputs, 1.002 times the best time (worst 1.006), at most 0.757 times the fallback's
+                        Ok(26) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 14 inputs, 1.002 times the best time (worst 1.006), at most 0.757 times the fallback's
                     } else {
-                        Ok(26) // type=cuda_persistent=registers_threads=32_width=4_rows=8: 5 inputs, 1.001 times the best time (worst 1.006), at most 0.535 times the fallback's
+                        Ok(27) // type=cuda_persistent=registers_threads=32_width=4_rows=8: 5 inputs, 1.001 times the best time (worst 1.006), at most 0.535 times the fallback's
                     }
                 } else {
-                    Ok(27) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 9 inputs, 1.004 times the best time (worst 1.016), at most 0.267 times the fallback's
+                    Ok(28) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 9 inputs, 1.004 times the best time (worst 1.016), at most 0.267 times the fallback's
                 }
             } else {
                 let rows = number(row.rows().float(), 0)?;
@@ -125,36 +127,36 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
                         if rows_times_columns <= 6672.0 {
                             if columns <= 239.0 {
-                                Ok(28) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 21 inputs, 1.000 times the best time (worst 1.006), at most 0.956 times the fallback's
+                                Ok(29) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 21 inputs, 1.000 times the best time (worst 1.006), at most 0.956 times the fallback's
                             } else {
-                                Ok(29) // type=cuda_persistent=registers_threads=128_width=1: 19 inputs, 1.006 times the best time (worst 1.036), at most 0.962 times the fallback's
+                                Ok(30) // type=cuda_persistent=registers_threads=128_width=1: 19 inputs, 1.006 times the best time (worst 1.036), at most 0.962 times the fallback's
                             }
                         } else {
-                            Ok(30) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 56 inputs, 1.003 times the best time (worst 1.015), at most 0.967 times the fallback's
+                            Ok(31) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 56 inputs, 1.003 times the best time (worst 1.015), at most 0.967 times the fallback's
                         }
                     } else if rows <= 332.5 {
-                        Ok(31) // type=cuda_persistent=registers_threads=128_width=1: 23 inputs, 1.003 times the best time (worst 1.013), at most 0.967 times the fallback's
+                        Ok(32) // type=cuda_persistent=registers_threads=128_width=1: 23 inputs, 1.003 times the best time (worst 1.013), at most 0.967 times the fallback's
                     } else {
-                        Ok(32) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 8 inputs, 1.001 times the best time (worst 1.003), at most 0.935 times the fallback's
+                        Ok(33) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 8 inputs, 1.001 times the best time (worst 1.003), at most 0.935 times the fallback's
                     }
                 } else if columns <= 323.5 {
                     if rows <= 3678.0 {
                         if ctz_columns <= 5.0 {
-                            Ok(33) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 4 inputs, 1.004 times the best time (worst 1.013), at most 0.785 times the fallback's
+                            Ok(34) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 4 inputs, 1.004 times the best time (worst 1.013), at most 0.785 times the fallback's
                         } else {
-                            Ok(34) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.758 times the fallback's
+                            Ok(35) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.758 times the fallback's
                         }
                     } else if ctz_columns <= 7.0 {
-                        Ok(35) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 38 inputs, 1.002 times the best time (worst 1.015), at most 0.621 times the fallback's
+                        Ok(36) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 38 inputs, 1.002 times the best time (worst 1.015), at most 0.621 times the fallback's
                     } else {
-                        Ok(36) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 13 inputs, 1.002 times the best time (worst 1.007), at most 0.617 times the fallback's
+                        Ok(37) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 13 inputs, 1.002 times the best time (worst 1.007), at most 0.617 times the fallback's
                     }
                 } else if rows <= 6624.0 {
-                    Ok(37) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 6 inputs, 1.001 times the best time (worst 1.006), at most 0.617 times the fallback's
+                    Ok(38) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 6 inputs, 1.001 times the best time (worst 1.006), at most 0.617 times the fallback's
                 } else if columns <= 388.0 {
-                    Ok(38) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 6 inputs, 1.002 times the best time (worst 1.006), at most 0.550 times the fallback's
+                    Ok(39) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 6 inputs, 1.002 times the best time (worst 1.006), at most 0.550 times the fallback's
                 } else {
-                    Ok(39) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 11 inputs, 1.004 times the best time (worst 1.013), at most 0.567 times the fallback's
+                    Ok(40) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 11 inputs, 1.004 times the best time (worst 1.013), at most 0.567 times the fallback's
                 }
             }
         } else {
@@ -163,41 +165,41 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 if ctz_columns <= 0.5 {
                     let rows = number(row.rows().float(), 0)?;
                     if rows <= 2175.5 {
-                        Ok(40) // type=cuda_persistent=registers_threads=128_width=1: 45 inputs, 1.001 times the best time (worst 1.018), at most 0.963 times the fallback's
+                        Ok(41) // type=cuda_persistent=registers_threads=128_width=1: 45 inputs, 1.001 times the best time (worst 1.018), at most 0.963 times the fallback's
                     } else if columns <= 1090.0 {
                         if rows <= 7851.0 {
-                            Ok(41) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 8 inputs, 1.000 times the best time (worst 1.000), at most 0.797 times the fallback's
+                            Ok(42) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 8 inputs, 1.000 times the best time (worst 1.000), at most 0.797 times the fallback's
                         } else if columns <= 594.0 {
-                            Ok(42) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.668 times the fallback's
+                            Ok(43) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.668 times the fallback's
                         } else {
-                            Ok(43) // type=cuda_persistent=registers_threads=128_width=1: 8 inputs, 1.000 times the best time (worst 1.000), at most 0.815 times the fallback's
+                            Ok(44) // type=cuda_persistent=registers_threads=128_width=1: 8 inputs, 1.000 times the best time (worst 1.000), at most 0.815 times the fallback's
                         }
                     } else if rows <= 24404.5 {
-                        Ok(44) // type=cuda_persistent=registers_threads=128_width=1: 8 inputs, 1.002 times the best time (worst 1.009), at most 0.942 times the fallback's
+                        Ok(45) // type=cuda_persistent=registers_threads=128_width=1: 8 inputs, 1.002 times the best time (worst 1.009), at most 0.942 times the fallback's
                     } else if columns <= 1406.0 {
-                        Ok(45) // type=cuda_persistent=registers_threads=128_width=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.854 times the fallback's
+                        Ok(46) // type=cuda_persistent=registers_threads=128_width=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.854 times the fallback's
                     } else {
-                        Ok(46) // type=cuda_persistent=registers_threads=256_width=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.950 times the fallback's
+                        Ok(47) // type=cuda_persistent=registers_threads=256_width=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.950 times the fallback's
                     }
                 } else {
                     let rows = number(row.rows().float(), 0)?;
                     if rows <= 1091.0 {
                         if rows <= 275.5 {
                             if columns <= 844.5 {
-                                Ok(47) // type=cuda_persistent=registers_threads=128_width=1: 4 inputs, 1.006 times the best time (worst 1.023), at most 0.963 times the fallback's
+                                Ok(48) // type=cuda_persistent=registers_threads=128_width=1: 4 inputs, 1.006 times the best time (worst 1.023), at most 0.963 times the fallback's
                             } else {
                                 let ctz_rows = needed(features::ctz_rows(row), 4)?;
                                 if ctz_rows <= 0.5 {
-                                    Ok(48) // type=cuda_persistent=registers_threads=128_width=2: 5 inputs, 1.001 times the best time (worst 1.003), at most 0.939 times the fallback's
+                                    Ok(49) // type=cuda_persistent=registers_threads=128_width=2: 5 inputs, 1.001 times the best time (worst 1.003), at most 0.939 times the fallback's
                                 } else {
-                                    Ok(49) // type=cuda_persistent=registers_threads=128_width=1: 5 inputs, 1.002 times the best time (worst 1.006), at most 0.946 times the fallback's
+                                    Ok(50) // type=cuda_persistent=registers_threads=128_width=1: 5 inputs, 1.002 times the best time (worst 1.006), at most 0.946 times the fallback's
                                 }
                             }
                         } else {
-                            Ok(50) // type=cuda_persistent=registers_threads=128_width=2: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.926 times the fallback's
+                            Ok(51) // type=cuda_persistent=registers_threads=128_width=2: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.926 times the fallback's
                         }
                     } else {
-                        Ok(51) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 11 inputs, 1.004 times the best time (worst 1.014), at most 0.954 times the fallback's
+                        Ok(52) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 11 inputs, 1.004 times the best time (worst 1.014), at most 0.954 times the fallback's
                     }
                 }
             } else {
@@ -205,46 +207,46 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 if rows <= 457.0 {
                     if columns <= 934.5 {
                         if columns <= 516.0 {
-                            Ok(52) // type=cuda_persistent=registers_threads=128_width=2: 5 inputs, 1.003 times the best time (worst 1.012), at most 0.966 times the fallback's
+                            Ok(53) // type=cuda_persistent=registers_threads=128_width=2: 5 inputs, 1.003 times the best time (worst 1.012), at most 0.966 times the fallback's
                         } else if rows <= 123.5 {
                             if columns <= 865.5 {
-                                Ok(53) // type=cuda_persistent=registers_threads=128_width=2: 32 inputs, 1.003 times the best time (worst 1.018), at most 0.961 times the fallback's
+                                Ok(54) // type=cuda_persistent=registers_threads=128_width=2: 32 inputs, 1.003 times the best time (worst 1.018), at most 0.961 times the fallback's
                             } else {
-                                Ok(54) // type=cuda_persistent=registers_threads=128_width=4: 10 inputs, 1.003 times the best time (worst 1.009), at most 0.956 times the fallback's
+                                Ok(55) // type=cuda_persistent=registers_threads=128_width=4: 10 inputs, 1.003 times the best time (worst 1.009), at most 0.956 times the fallback's
                             }
                         } else {
-                            Ok(55) // type=cuda_persistent=registers_threads=128_width=1: 16 inputs, 1.001 times the best time (worst 1.005), at most 0.975 times the fallback's
+                            Ok(56) // type=cuda_persistent=registers_threads=128_width=1: 16 inputs, 1.001 times the best time (worst 1.005), at most 0.975 times the fallback's
                         }
                     } else if rows <= 172.0 {
                         if columns <= 1498.5 {
                             if columns <= 1345.0 {
-                                Ok(56) // type=cuda_persistent=registers_threads=128_width=4: 26 inputs, 1.004 times the best time (worst 1.015), at most 0.959 times the fallback's
+                                Ok(57) // type=cuda_persistent=registers_threads=128_width=4: 26 inputs, 1.004 times the best time (worst 1.015), at most 0.959 times the fallback's
                             } else {
-                                Ok(57) // type=cuda_persistent=registers_threads=256_width=2: 8 inputs, 1.001 times the best time (worst 1.005), at most 0.954 times the fallback's
+                                Ok(58) // type=cuda_persistent=registers_threads=256_width=2: 8 inputs, 1.001 times the best time (worst 1.005), at most 0.954 times the fallback's
                             }
                         } else {
-                            Ok(58) // type=cuda_persistent=registers_threads=128_width=2: 17 inputs, 1.002 times the best time (worst 1.011), at most 0.957 times the fallback's
+                            Ok(59) // type=cuda_persistent=registers_threads=128_width=2: 17 inputs, 1.002 times the best time (worst 1.011), at most 0.957 times the fallback's
                         }
                     } else if rows <= 270.0 {
-                        Ok(59) // type=cuda_persistent=registers_threads=128_width=1: 4 inputs, 1.002 times the best time (worst 1.008), at most 0.950 times the fallback's
+                        Ok(60) // type=cuda_persistent=registers_threads=128_width=1: 4 inputs, 1.002 times the best time (worst 1.008), at most 0.950 times the fallback's
                     } else if columns <= 1500.0 {
-                        Ok(60) // type=cuda_persistent=registers_threads=128_width=4: 4 inputs, 1.002 times the best time (worst 1.008), at most 0.952 times the fallback's
+                        Ok(61) // type=cuda_persistent=registers_threads=128_width=4: 4 inputs, 1.002 times the best time (worst 1.008), at most 0.952 times the fallback's
                     } else {
-                        Ok(61) // type=cuda_persistent=registers_threads=128_width=2: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.924 times the fallback's
+                        Ok(62) // type=cuda_persistent=registers_threads=128_width=2: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.924 times the fallback's
                     }
                 } else if columns <= 1292.5 {
                     if ctz_columns <= 2.5 {
-                        Ok(62) // type=cuda_persistent=registers_threads=64_width=4: 12 inputs, 1.005 times the best time (worst 1.011), at most 0.922 times the fallback's
+                        Ok(63) // type=cuda_persistent=registers_threads=64_width=4: 12 inputs, 1.005 times the best time (worst 1.011), at most 0.922 times the fallback's
                     } else {
                         let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
                         if rows_times_columns <= 13730414.5 {
                             if rows <= 4386.5 {
-                                Ok(63) // type=cuda_persistent=registers_threads=64_width=4: 28 inputs, 1.003 times the best time (worst 1.012), at most 0.946 times the fallback's
+                                Ok(64) // type=cuda_persistent=registers_threads=64_width=4: 28 inputs, 1.003 times the best time (worst 1.012), at most 0.946 times the fallback's
                             } else {
-                                Ok(64) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 20 inputs, 1.004 times the best time (worst 1.016), at most 0.838 times the fallback's
+                                Ok(65) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 20 inputs, 1.004 times the best time (worst 1.016), at most 0.838 times the fallback's
                             }
                         } else {
-                            Ok(65) // type=cuda_persistent=registers_threads=64_width=4: 31 inputs, 1.002 times the best time (worst 1.018), at most 0.850 times the fallback's
+                            Ok(66) // type=cuda_persistent=registers_threads=64_width=4: 31 inputs, 1.002 times the best time (worst 1.018), at most 0.850 times the fallback's
                         }
                     }
                 } else {
@@ -252,15 +254,17 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     if rows_times_columns <= 74082484.0 {
                         if rows <= 1220.0 {
                             if rows <= 791.0 {
-                                Ok(66) // type=cuda_persistent=registers_threads=128_width=4: 3 inputs, 1.001 times the best time (worst 1.002), at most 0.921 times the fallback's
+                                Ok(67) // type=cuda_persistent=registers_threads=128_width=4: 3 inputs, 1.001 times the best time (worst 1.002), at most 0.921 times the fallback's
                             } else {
-                                Ok(67) // type=cuda_persistent=registers_threads=64_width=4: 4 inputs, 1.001 times the best time (worst 1.006), at most 0.913 times the fallback's
+                                Ok(68) // type=cuda_persistent=registers_threads=64_width=4: 4 inputs, 1.001 times the best time (worst 1.006), at most 0.913 times the fallback's
                             }
                         } else {
-                            Ok(68) // type=cuda_persistent=registers_threads=64_width=4: 15 inputs, 1.002 times the best time (worst 1.021), at most 0.895 times the fallback's
+                            Ok(69) // type=cuda_persistent=registers_threads=64_width=4: 15 inputs, 1.002 times the best time (worst 1.021), at most 0.895 times the fallback's
                         }
+                    } else if columns <= 1668.0 {
+                        Ok(70) // type=cuda_persistent=registers_threads=256_width=4: 4 inputs, 1.001 times the best time (worst 1.003), at most 0.898 times the fallback's
                     } else {
-                        Ok(69) // type=cuda_persistent=registers_threads=256_width=4: 7 inputs, 1.001 times the best time (worst 1.003), at most 0.948 times the fallback's
+                        Ok(71) // type=cuda_persistent=registers_threads=256_width=4: 3 inputs, 1.000 times the best time (worst 1.001), at most 0.948 times the fallback's
                     }
                 }
             }
@@ -273,20 +277,20 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
                     if rows_times_columns <= 888751.0 {
                         if rows_times_columns <= 100224.0 {
-                            Ok(70) // type=cuda_persistent=registers_threads=128_width=1: 23 inputs, 1.002 times the best time (worst 1.011), at most 0.955 times the fallback's
+                            Ok(72) // type=cuda_persistent=registers_threads=128_width=1: 23 inputs, 1.002 times the best time (worst 1.011), at most 0.955 times the fallback's
                         } else if rows_times_columns <= 272705.5 {
-                            Ok(71) // type=cuda_persistent=registers_threads=256_width=1: 7 inputs, 1.003 times the best time (worst 1.015), at most 0.904 times the fallback's
+                            Ok(73) // type=cuda_persistent=registers_threads=256_width=1: 7 inputs, 1.003 times the best time (worst 1.015), at most 0.904 times the fallback's
                         } else {
-                            Ok(72) // type=cuda_persistent=registers_threads=128_width=1: 8 inputs, 1.001 times the best time (worst 1.006), at most 0.921 times the fallback's
+                            Ok(74) // type=cuda_persistent=registers_threads=128_width=1: 8 inputs, 1.001 times the best time (worst 1.006), at most 0.921 times the fallback's
                         }
                     } else if columns <= 3266.0 {
-                        Ok(73) // type=cuda_persistent=registers_threads=256_width=1: 12 inputs, 1.002 times the best time (worst 1.012), at most 0.971 times the fallback's
+                        Ok(75) // type=cuda_persistent=registers_threads=256_width=1: 12 inputs, 1.002 times the best time (worst 1.012), at most 0.971 times the fallback's
                     } else {
                         let rows = number(row.rows().float(), 0)?;
                         if rows <= 6392.0 {
-                            Ok(74) // type=cuda_persistent=registers_threads=128_width=1: 18 inputs, 1.001 times the best time (worst 1.025), at most 0.909 times the fallback's
+                            Ok(76) // type=cuda_persistent=registers_threads=128_width=1: 18 inputs, 1.001 times the best time (worst 1.025), at most 0.909 times the fallback's
                         } else {
-                            Ok(75) // type=cuda_persistent=registers_threads=512_width=1: 9 inputs, 1.001 times the best time (worst 1.013), at most 0.933 times the fallback's
+                            Ok(77) // type=cuda_persistent=registers_threads=512_width=1: 9 inputs, 1.001 times the best time (worst 1.013), at most 0.933 times the fallback's
                         }
                     }
                 } else {
@@ -295,15 +299,15 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         let ctz_rows = needed(features::ctz_rows(row), 4)?;
                         if ctz_rows <= 0.5 {
                             if columns <= 3631.5 {
-                                Ok(76) // type=cuda_persistent=registers_threads=256_width=2: 3 inputs, 1.003 times the best time (worst 1.008), at most 0.942 times the fallback's
+                                Ok(78) // type=cuda_persistent=registers_threads=256_width=2: 3 inputs, 1.003 times the best time (worst 1.008), at most 0.942 times the fallback's
                             } else {
-                                Ok(77) // type=cuda_persistent=registers_threads=256_width=1: 3 inputs, 1.003 times the best time (worst 1.009), at most 0.852 times the fallback's
+                                Ok(79) // type=cuda_persistent=registers_threads=256_width=1: 3 inputs, 1.003 times the best time (worst 1.009), at most 0.852 times the fallback's
                             }
                         } else {
-                            Ok(78) // type=cuda_persistent=registers_threads=128_width=2: 13 inputs, 1.002 times the best time (worst 1.011), at most 0.902 times the fallback's
+                            Ok(80) // type=cuda_persistent=registers_threads=128_width=2: 13 inputs, 1.002 times the best time (worst 1.011), at most 0.902 times the fallback's
                         }
                     } else {
-                        Ok(79) // type=cuda_persistent=registers_threads=128_width=2: 20 inputs, 1.003 times the best time (worst 1.018), at most 0.967 times the fallback's
+                        Ok(81) // type=cuda_persistent=registers_threads=128_width=2: 20 inputs, 1.003 times the best time (worst 1.018), at most 0.967 times the fallback's
                     }
                 }
             } else if columns <= 3984.5 {
@@ -311,20 +315,20 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 if rows_times_columns <= 3458489.0 {
                     if columns <= 3106.5 {
                         if columns <= 2072.0 {
-                            Ok(80) // type=cuda_persistent=registers_threads=128_width=2: 6 inputs, 1.000 times the best time (worst 1.003), at most 0.948 times the fallback's
+                            Ok(82) // type=cuda_persistent=registers_threads=128_width=2: 6 inputs, 1.000 times the best time (worst 1.003), at most 0.948 times the fallback's
                         } else {
-                            Ok(81) // type=cuda_persistent=registers_threads=128_width=4: 36 inputs, 1.005 times the best time (worst 1.030), at most 0.939 times the fallback's
+                            Ok(83) // type=cuda_persistent=registers_threads=128_width=4: 36 inputs, 1.005 times the best time (worst 1.030), at most 0.939 times the fallback's
                         }
                     } else {
                         let rows = number(row.rows().float(), 0)?;
                         if rows <= 163.5 {
-                            Ok(82) // type=cuda_persistent=registers_threads=128_width=4: 16 inputs, 1.003 times the best time (worst 1.019), at most 0.908 times the fallback's
+                            Ok(84) // type=cuda_persistent=registers_threads=128_width=4: 16 inputs, 1.003 times the best time (worst 1.019), at most 0.908 times the fallback's
                         } else {
-                            Ok(83) // type=cuda_persistent=registers_threads=256_width=2: 7 inputs, 1.002 times the best time (worst 1.012), at most 0.937 times the fallback's
+                            Ok(85) // type=cuda_persistent=registers_threads=256_width=2: 7 inputs, 1.002 times the best time (worst 1.012), at most 0.937 times the fallback's
                         }
                     }
                 } else {
-                    Ok(84) // type=cuda_persistent=registers_threads=64_width=4: 48 inputs, 1.004 times the best time (worst 1.020), at most 0.992 times the fallback's
+                    Ok(86) // type=cuda_persistent=registers_threads=64_width=4: 48 inputs, 1.004 times the best time (worst 1.020), at most 0.992 times the fallback's
                 }
             } else {
                 let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
@@ -332,28 +336,28 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     if rows_times_columns <= 495328.0 {
                         let rows = number(row.rows().float(), 0)?;
                         if rows <= 11.0 {
-                            Ok(85) // type=cuda_persistent=registers_threads=256_width=2: 24 inputs, 1.003 times the best time (worst 1.017), at most 0.834 times the fallback's
+                            Ok(87) // type=cuda_persistent=registers_threads=256_width=2: 24 inputs, 1.003 times the best time (worst 1.017), at most 0.834 times the fallback's
                         } else {
-                            Ok(86) // type=cuda_persistent=registers_threads=256_width=4: 24 inputs, 1.004 times the best time (worst 1.026), at most 0.880 times the fallback's
+                            Ok(88) // type=cuda_persistent=registers_threads=256_width=4: 24 inputs, 1.004 times the best time (worst 1.026), at most 0.880 times the fallback's
                         }
                     } else {
                         let rows = number(row.rows().float(), 0)?;
                         if rows <= 112.5 {
-                            Ok(87) // type=cuda_persistent=registers_threads=256_width=4: 5 inputs, 1.007 times the best time (worst 1.019), at most 0.875 times the fallback's
+                            Ok(89) // type=cuda_persistent=registers_threads=256_width=4: 5 inputs, 1.007 times the best time (worst 1.019), at most 0.875 times the fallback's
                         } else {
-                            Ok(88) // type=cuda_persistent=registers_threads=256_width=2: 9 inputs, 1.002 times the best time (worst 1.010), at most 0.906 times the fallback's
+                            Ok(90) // type=cuda_persistent=registers_threads=256_width=2: 9 inputs, 1.002 times the best time (worst 1.010), at most 0.906 times the fallback's
                         }
                     }
                 } else {
                     let rows = number(row.rows().float(), 0)?;
                     if rows <= 7053.0 {
                         if ctz_columns <= 5.5 {
-                            Ok(89) // type=cuda_persistent=registers_threads=128_width=4: 15 inputs, 1.001 times the best time (worst 1.005), at most 0.899 times the fallback's
+                            Ok(91) // type=cuda_persistent=registers_threads=128_width=4: 15 inputs, 1.001 times the best time (worst 1.005), at most 0.899 times the fallback's
                         } else {
-                            Ok(90) // type=cuda_persistent=registers_threads=128_width=2: 14 inputs, 1.003 times the best time (worst 1.022), at most 0.897 times the fallback's
+                            Ok(92) // type=cuda_persistent=registers_threads=128_width=2: 14 inputs, 1.003 times the best time (worst 1.022), at most 0.897 times the fallback's
                         }
                     } else {
-                        Ok(91) // type=cuda_persistent=registers_threads=512_width=4: 22 inputs, 1.002 times the best time (worst 1.007), at most 0.939 times the fallback's
+                        Ok(93) // type=cuda_persistent=registers_threads=512_width=4: 22 inputs, 1.002 times the best time (worst 1.007), at most 0.939 times the fallback's
                     }
                 }
             }
@@ -362,31 +366,31 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
             if rows_times_columns <= 14518.0 {
                 let ctz_columns = needed(features::ctz_columns(row), 5)?;
                 if ctz_columns <= 0.5 {
-                    Ok(92) // type=cuda_persistent=registers_threads=256_width=1: 1 input, 1.000 times the best time (worst 1.000), at most 0.712 times the fallback's
+                    Ok(94) // type=cuda_persistent=registers_threads=256_width=1: 1 input, 1.000 times the best time (worst 1.000), at most 0.712 times the fallback's
                 } else {
-                    Ok(93) // type=cuda_persistent=registers_threads=512_width=2: 8 inputs, 1.003 times the best time (worst 1.026), at most 0.747 times the fallback's
+                    Ok(95) // type=cuda_persistent=registers_threads=512_width=2: 8 inputs, 1.003 times the best time (worst 1.026), at most 0.747 times the fallback's
                 }
             } else if columns <= 14379.5 {
                 if rows_times_columns <= 33006708.0 {
                     if rows_times_columns <= 795120.0 {
-                        Ok(94) // type=cuda_persistent=registers_threads=256_width=1: 40 inputs, 1.012 times the best time (worst 1.049), at most 0.817 times the fallback's
+                        Ok(96) // type=cuda_persistent=registers_threads=256_width=1: 40 inputs, 1.012 times the best time (worst 1.049), at most 0.817 times the fallback's
                     } else {
                         let ctz_columns = needed(features::ctz_columns(row), 5)?;
                         if ctz_columns <= 5.5 {
-                            Ok(95) // type=cuda_persistent=registers_threads=256_width=1: 26 inputs, 1.022 times the best time (worst 1.063), at most 0.878 times the fallback's
+                            Ok(97) // type=cuda_persistent=registers_threads=256_width=1: 26 inputs, 1.022 times the best time (worst 1.063), at most 0.878 times the fallback's
                         } else {
-                            Ok(96) // type=cuda_persistent=registers_threads=256_width=2: 18 inputs, 1.003 times the best time (worst 1.015), at most 0.870 times the fallback's
+                            Ok(98) // type=cuda_persistent=registers_threads=256_width=2: 18 inputs, 1.003 times the best time (worst 1.015), at most 0.870 times the fallback's
                         }
                     }
                 } else {
-                    Ok(97) // type=cuda_persistent=registers_threads=1024_width=1: 28 inputs, 1.010 times the best time (worst 1.026), at most 0.715 times the fallback's
+                    Ok(99) // type=cuda_persistent=registers_threads=1024_width=1: 28 inputs, 1.010 times the best time (worst 1.026), at most 0.715 times the fallback's
                 }
             } else {
                 let rows = number(row.rows().float(), 0)?;
                 if rows <= 27.5 {
-                    Ok(98) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 45 inputs, 1.024 times the best time (worst 1.051), at most 0.711 times the fallback's
+                    Ok(100) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 45 inputs, 1.024 times the best time (worst 1.051), at most 0.711 times the fallback's
                 } else {
-                    Ok(99) // type=cuda_persistent=registers_threads=512_width=1: 106 inputs, 1.025 times the best time (worst 1.189), at most 0.841 times the fallback's
+                    Ok(101) // type=cuda_persistent=registers_threads=512_width=1: 106 inputs, 1.025 times the best time (worst 1.189), at most 0.841 times the fallback's
                 }
             }
         }
@@ -396,16 +400,16 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
             if columns <= 50355.5 {
                 let rows = number(row.rows().float(), 0)?;
                 if rows <= 53.5 {
-                    Ok(100) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 13 inputs, 1.000 times the best time (worst 1.000), at most 0.661 times the fallback's
+                    Ok(102) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 13 inputs, 1.000 times the best time (worst 1.000), at most 0.661 times the fallback's
                 } else if columns <= 33856.5 {
-                    Ok(101) // type=cuda_looped=4_threads=1024_width=1: 5 inputs, 1.069 times the best time (worst 1.179), at most 0.776 times the fallback's
+                    Ok(103) // type=cuda_looped=4_threads=1024_width=1: 5 inputs, 1.069 times the best time (worst 1.179), at most 0.776 times the fallback's
                 } else if rows <= 312.5 {
-                    Ok(102) // type=cuda_looped=4_threads=1024_width=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.683 times the fallback's
+                    Ok(104) // type=cuda_looped=4_threads=1024_width=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.683 times the fallback's
                 } else {
-                    Ok(103) // type=cuda_persistent=shared_stages=1_threads=1024_width=1: 4 inputs, 1.009 times the best time (worst 1.035), at most 0.781 times the fallback's
+                    Ok(105) // type=cuda_persistent=shared_stages=1_threads=1024_width=1: 4 inputs, 1.009 times the best time (worst 1.035), at most 0.781 times the fallback's
                 }
             } else {
-                Ok(104) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 63 inputs, 1.000 times the best time (worst 1.000), at most 0.765 times the fallback's
+                Ok(106) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 63 inputs, 1.000 times the best time (worst 1.000), at most 0.765 times the fallback's
             }
         } else if columns <= 129472.0 {
             let rows = number(row.rows().float(), 0)?;
@@ -413,58 +417,58 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 if columns <= 63888.0 {
                     if rows <= 12.5 {
                         if columns <= 27790.5 {
-                            Ok(105) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.507 times the fallback's
+                            Ok(107) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.507 times the fallback's
                         } else {
-                            Ok(106) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 39 inputs, 1.025 times the best time (worst 1.063), at most 0.493 times the fallback's
+                            Ok(108) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 39 inputs, 1.025 times the best time (worst 1.063), at most 0.493 times the fallback's
                         }
                     } else if rows <= 31.5 {
-                        Ok(107) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 17 inputs, 1.026 times the best time (worst 1.071), at most 0.534 times the fallback's
+                        Ok(109) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 17 inputs, 1.026 times the best time (worst 1.071), at most 0.534 times the fallback's
                     } else {
-                        Ok(108) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 4 inputs, 1.002 times the best time (worst 1.007), at most 0.526 times the fallback's
+                        Ok(110) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 4 inputs, 1.002 times the best time (worst 1.007), at most 0.526 times the fallback's
                     }
                 } else {
-                    Ok(109) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 45 inputs, 1.026 times the best time (worst 1.081), at most 0.372 times the fallback's
+                    Ok(111) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 45 inputs, 1.026 times the best time (worst 1.081), at most 0.372 times the fallback's
                 }
             } else if columns <= 54013.0 {
                 if columns <= 36658.0 {
                     if rows <= 255.5 {
-                        Ok(110) // type=cuda_looped=4_threads=1024_width=4: 9 inputs, 1.003 times the best time (worst 1.015), at most 0.728 times the fallback's
+                        Ok(112) // type=cuda_looped=4_threads=1024_width=4: 9 inputs, 1.003 times the best time (worst 1.015), at most 0.728 times the fallback's
                     } else {
-                        Ok(111) // type=cuda_looped=4_threads=1024_width=2: 16 inputs, 1.169 times the best time (worst 1.341), at most 0.849 times the fallback's
+                        Ok(113) // type=cuda_looped=4_threads=1024_width=2: 16 inputs, 1.169 times the best time (worst 1.341), at most 0.849 times the fallback's
                     }
                 } else if rows <= 203.0 {
-                    Ok(112) // type=cuda_persistent=registers_cluster=4_threads=256_width=4: 2 inputs, 1.076 times the best time (worst 1.157), at most 0.593 times the fallback's
+                    Ok(114) // type=cuda_persistent=registers_cluster=4_threads=256_width=4: 2 inputs, 1.076 times the best time (worst 1.157), at most 0.593 times the fallback's
                 } else {
-                    Ok(113) // type=cuda_looped=4_threads=1024_width=2: 23 inputs, 1.240 times the best time (worst 1.361), at most 0.925 times the fallback's
+                    Ok(115) // type=cuda_looped=4_threads=1024_width=2: 23 inputs, 1.240 times the best time (worst 1.361), at most 0.925 times the fallback's
                 }
             } else {
                 let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
                 if rows_times_columns <= 7746648.0 {
                     if columns <= 69384.0 {
-                        Ok(114) // type=cuda_looped=4_threads=1024_width=2: 4 inputs, 1.055 times the best time (worst 1.093), at most 0.452 times the fallback's
+                        Ok(116) // type=cuda_looped=4_threads=1024_width=2: 4 inputs, 1.055 times the best time (worst 1.093), at most 0.452 times the fallback's
                     } else {
-                        Ok(115) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 3 inputs, 1.009 times the best time (worst 1.016), at most 0.359 times the fallback's
+                        Ok(117) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 3 inputs, 1.009 times the best time (worst 1.016), at most 0.359 times the fallback's
                     }
                 } else {
-                    Ok(116) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 52 inputs, 1.118 times the best time (worst 1.262), at most 0.854 times the fallback's
+                    Ok(118) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 52 inputs, 1.118 times the best time (worst 1.262), at most 0.854 times the fallback's
                 }
             }
         } else if columns <= 180667.0 {
             let rows = number(row.rows().float(), 0)?;
             if rows <= 10.5 {
                 if rows <= 2.5 {
-                    Ok(117) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.139 times the fallback's
+                    Ok(119) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.139 times the fallback's
                 } else {
-                    Ok(118) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 5 inputs, 1.036 times the best time (worst 1.074), at most 0.168 times the fallback's
+                    Ok(120) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 5 inputs, 1.036 times the best time (worst 1.074), at most 0.168 times the fallback's
                 }
             } else if rows <= 60.0 {
-                Ok(119) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 8 inputs, 1.000 times the best time (worst 1.002), at most 0.251 times the fallback's
+                Ok(121) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 8 inputs, 1.000 times the best time (worst 1.002), at most 0.251 times the fallback's
             } else {
                 let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
                 if rows_times_columns <= 11335556.5 {
-                    Ok(120) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.290 times the fallback's
+                    Ok(122) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.290 times the fallback's
                 } else {
-                    Ok(121) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 13 inputs, 1.048 times the best time (worst 1.082), at most 0.824 times the fallback's
+                    Ok(123) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 13 inputs, 1.048 times the best time (worst 1.082), at most 0.824 times the fallback's
                 }
             }
         } else {
@@ -472,22 +476,22 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
             if rows <= 89.5 {
                 if rows <= 42.5 {
                     if columns <= 194973.0 {
-                        Ok(122) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.226 times the fallback's
+                        Ok(124) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.226 times the fallback's
                     } else {
-                        Ok(123) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 15 inputs, 1.056 times the best time (worst 1.123), at most 0.215 times the fallback's
+                        Ok(125) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 15 inputs, 1.056 times the best time (worst 1.123), at most 0.215 times the fallback's
                     }
                 } else {
-                    Ok(124) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.303 times the fallback's
+                    Ok(126) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.303 times the fallback's
                 }
             } else if ctz_columns <= 6.5 {
                 let ctz_rows = needed(features::ctz_rows(row), 4)?;
                 if ctz_rows <= 1.5 {
-                    Ok(125) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.665 times the fallback's
+                    Ok(127) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.665 times the fallback's
                 } else {
-                    Ok(126) // type=cuda_looped=4_threads=1024_width=2: 8 inputs, 1.039 times the best time (worst 1.082), at most 0.981 times the fallback's
+                    Ok(128) // type=cuda_looped=4_threads=1024_width=2: 8 inputs, 1.039 times the best time (worst 1.082), at most 0.981 times the fallback's
                 }
             } else {
-                Ok(127) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 6 inputs, 1.010 times the best time (worst 1.031), at most 0.983 times the fallback's
+                Ok(129) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 6 inputs, 1.010 times the best time (worst 1.031), at most 0.983 times the fallback's
             }
         }
     }

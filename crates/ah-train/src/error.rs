@@ -113,6 +113,14 @@ pub enum TrainError {
         /// What to do.
         hint: &'static str,
     },
+    /// The log has more features than learning has memory for.
+    #[error("expected at most {most} features, found {found}; leave columns out of the log")]
+    TooManyFeatures {
+        /// The number that can be learned from.
+        most: usize,
+        /// The number of the log's features.
+        found: usize,
+    },
     /// linfa refuses the data or its parameters.
     #[error("linfa: {0}")]
     Linfa(#[from] linfa::Error),
@@ -158,6 +166,7 @@ impl ah_cli::FatalError for TrainError {
             | Self::OtherOptimization { .. }
             | Self::Mismatch { .. }
             | Self::Malformed { .. }
+            | Self::TooManyFeatures { .. }
             | Self::Linfa(_) => exit::BAD_INPUT,
             Self::TooLittle { .. } => exit::TOO_LITTLE,
         }

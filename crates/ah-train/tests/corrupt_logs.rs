@@ -114,3 +114,15 @@ fn ten_thousand_derived_features_cost_their_number() {
     let (_, stderr) = learned(&run, &["a.txt", "--optimization", "o.toml"]);
     assert!(begin.elapsed() < Duration::from_secs(20), "{:?}: {stderr}", begin.elapsed());
 }
+
+#[test]
+fn more_features_than_learning_has_memory_for_are_refused() {
+    let run = Run::new();
+    let names: Vec<String> = (0..5001).map(|i| format!("f{i}")).collect();
+    let head = serde_json::json!({
+        "name": "x", "device_capa": [8, 0], "numerical_features": names, "categorical_features": []
+    });
+    let row = vec!["1"; names.len()].join(",");
+    run.write("a.txt", format!("{head}\n{},choice,feedback\n{row},a,1\n", names.join(",")));
+    run.refuses(&["a.txt"], exit::BAD_INPUT, &["at most 5000 features, found 5001"]);
+}

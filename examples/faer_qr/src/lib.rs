@@ -66,13 +66,7 @@ pub fn factor(mut matrix: Mat<f64>, blocking: Blocking) -> Factors {
     let mut coefficients = Mat::zeros(block, size);
     let scratch = qr_in_place_scratch::<f64>(m, n, block, Par::Seq, params.into());
     let mut memory = MemBuffer::new(scratch);
-    qr_in_place(
-        matrix.as_mut(),
-        coefficients.as_mut(),
-        Par::Seq,
-        MemStack::new(&mut memory),
-        params.into(),
-    );
+    qr_in_place(matrix.as_mut(), coefficients.as_mut(), Par::Seq, MemStack::new(&mut memory), params.into());
     Factors { basis_and_r: matrix, coefficients }
 }
 
@@ -116,7 +110,8 @@ mod tests {
     fn every_blocking_factors() {
         for (m, n) in [(1, 1), (5, 3), (3, 5), (40, 40), (130, 17), (17, 130), (200, 150)] {
             let matrix = Mat::from_fn(m, n, |i, j| ((i * 7919 + j * 104_729) % 1009) as f64 / 504.5 - 1.0);
-            let blockings = [1, 4, 8, 32, 300].into_iter().flat_map(|b| [false, true].map(|r| Blocking::new(b, r)));
+            let blockings =
+                [1, 4, 8, 32, 300].into_iter().flat_map(|b| [false, true].map(|r| Blocking::new(b, r)));
             for blocking in blockings.chain([Blocking::of_faer(m, n), Blocking::learned(m, n)]) {
                 let factors = factor(matrix.clone(), blocking);
                 assert!(factors.is_of(&matrix), "{m} x {n}, {blocking:?}");

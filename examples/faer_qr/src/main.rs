@@ -26,12 +26,19 @@ fn main() {
             }
         };
         let gain = gain(&matrix);
-        println!("{:4} x {:4}  {:?}  {gain:.3}", matrix.nrows(), matrix.ncols(), Blocking::learned(matrix.nrows(), matrix.ncols()));
+        println!(
+            "{:4} x {:4}  {:?}  {gain:.3}",
+            matrix.nrows(),
+            matrix.ncols(),
+            Blocking::learned(matrix.nrows(), matrix.ncols())
+        );
         gains.push(gain);
     }
     let mean = (gains.iter().map(|gain| gain.ln()).sum::<f64>() / f64::from(shapes)).exp();
     let slower = gains.iter().filter(|gain| **gain < 1.0 / 1.05).count();
-    println!("\nthe heuristic is {mean:.3} times as fast as faer's own block size (geometric mean of {shapes} shapes)");
+    println!(
+        "\nthe heuristic is {mean:.3} times as fast as faer's own block size (geometric mean of {shapes} shapes)"
+    );
     println!("and more than 5 % slower on {slower} of them");
 }
 

@@ -26,6 +26,26 @@ pub enum Unsure {
     NoneAllowed,
 }
 
+/// The leaf that holds for inputs outside of what training saw in another leaf.
+pub(crate) struct Outside {
+    /// Its position.
+    pub leaf: u32,
+    /// By logged feature the least and the greatest value that training saw.
+    pub ranges: &'static [(u16, f64, f64)],
+}
+
+impl Outside {
+    /// Returns true where a logged feature is outside of its range, or undefined.
+    fn holds(&self, row: &impl Row) -> bool {
+        let value = |slot| match slot {
+            0 => row.m(),
+            1 => row.n(),
+            _ => f64::NAN,
+        };
+        self.ranges.iter().any(|&(slot, least, greatest)| !(least..=greatest).contains(&value(slot)))
+    }
+}
+
 /// The end of a path through the tree.
 pub(crate) struct Leaf {
     /// The choice where the program does not say what it offers.
@@ -36,6 +56,8 @@ pub(crate) struct Leaf {
     pub ranking: &'static [(f64, Choice)],
     /// The ranked choices that the promise does not allow.
     pub barred: &'static [Choice],
+    /// The leaf that holds for inputs outside of what training saw here.
+    pub outside: Option<Outside>,
 }
 
 impl Leaf {
@@ -61,9 +83,18 @@ impl Leaf {
         let declines = self.unsure.unwrap_or(Unsure::NoneAllowed);
         passed_over.filter(|_| FALLBACK.is_some_and(|fallback| !offered(fallback))).ok_or(declines)
     }
+
+    /// Returns the leaf that holds for this row: this one, or that for inputs outside of what training saw here.
+    #[inline]
+    pub(crate) fn at(&'static self, row: &impl Row) -> &'static Self {
+        match &self.outside {
+            Some(outside) if outside.holds(row) => &LEAVES[outside.leaf as usize],
+            _ => self,
+        }
+    }
 }
 
-pub(crate) static LEAVES: [Leaf; 53] = [
+pub(crate) static LEAVES: [Leaf; 54] = [
     Leaf {
         best: Ok(Choice::Block1RecursiveFalse),
         unsure: None,
@@ -73,6 +104,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Err(Unsure::NoneAllowed),
@@ -84,6 +116,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
         barred: &[
             Choice::Block1RecursiveFalse,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block1RecursiveFalse),
@@ -94,6 +127,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block1RecursiveFalse),
@@ -104,6 +138,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Err(Unsure::NoneAllowed),
@@ -115,6 +150,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
         barred: &[
             Choice::Block1RecursiveFalse,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block1RecursiveFalse),
@@ -125,6 +161,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block1RecursiveFalse),
@@ -135,15 +172,25 @@ pub(crate) static LEAVES: [Leaf; 53] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Faer),
         unsure: None,
         ranking: &[
             (0.5, Choice::Faer),
+            (0.5, Choice::Block1RecursiveFalse),
         ],
         barred: &[
+            Choice::Block1RecursiveFalse,
         ],
+        outside: Some(Outside {
+            leaf: 53,
+            ranges: &[
+                (0, 42.0, 42.0),
+                (1, 6.0, 6.0),
+            ],
+        }),
     },
     Leaf {
         best: Ok(Choice::Block1RecursiveFalse),
@@ -166,6 +213,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block128RecursiveTrue,
             Choice::Block16RecursiveTrue,
         ],
+        outside: None,
     },
     Leaf {
         best: Err(Unsure::NoneAllowed),
@@ -187,6 +235,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block128RecursiveFalse,
             Choice::Block16RecursiveFalse,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block1RecursiveFalse),
@@ -199,6 +248,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block1RecursiveFalse),
@@ -222,6 +272,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block8RecursiveTrue,
             Choice::Block4RecursiveFalse,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block1RecursiveFalse),
@@ -241,6 +292,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block4RecursiveFalse,
             Choice::Block8RecursiveTrue,
         ],
+        outside: None,
     },
     Leaf {
         best: Err(Unsure::NoneAllowed),
@@ -269,6 +321,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block128RecursiveTrue,
             Choice::Block32RecursiveTrue,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block1RecursiveFalse),
@@ -283,6 +336,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block8RecursiveFalse,
             Choice::Block8RecursiveTrue,
         ],
+        outside: None,
     },
     Leaf {
         best: Err(Unsure::NoneAllowed),
@@ -298,6 +352,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block8RecursiveFalse,
             Choice::Block8RecursiveTrue,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block8RecursiveFalse),
@@ -319,6 +374,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block8RecursiveTrue,
             Choice::Block128RecursiveTrue,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block8RecursiveFalse),
@@ -340,6 +396,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block32RecursiveFalse,
             Choice::Block8RecursiveTrue,
         ],
+        outside: None,
     },
     Leaf {
         best: Err(Unsure::NoneAllowed),
@@ -367,6 +424,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block8RecursiveTrue,
             Choice::Block4RecursiveTrue,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Faer),
@@ -376,6 +434,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block128RecursiveFalse),
@@ -394,6 +453,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block64RecursiveTrue),
@@ -412,6 +472,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block64RecursiveTrue),
@@ -430,6 +491,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block128RecursiveTrue),
@@ -448,6 +510,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block64RecursiveFalse),
@@ -466,6 +529,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Err(Unsure::NoneAllowed),
@@ -493,6 +557,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block32RecursiveFalse,
             Choice::Block64RecursiveFalse,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block128RecursiveTrue),
@@ -511,6 +576,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block16RecursiveTrue),
@@ -534,6 +600,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block128RecursiveFalse,
             Choice::Block64RecursiveFalse,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block8RecursiveFalse),
@@ -559,6 +626,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block128RecursiveTrue,
             Choice::Block8RecursiveTrue,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block32RecursiveFalse),
@@ -579,6 +647,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block128RecursiveTrue,
             Choice::Block64RecursiveTrue,
         ],
+        outside: None,
     },
     Leaf {
         best: Err(Unsure::NoneAllowed),
@@ -604,6 +673,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block128RecursiveTrue,
             Choice::Block64RecursiveTrue,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block16RecursiveFalse),
@@ -628,6 +698,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block32RecursiveTrue,
             Choice::Block16RecursiveTrue,
         ],
+        outside: None,
     },
     Leaf {
         best: Err(Unsure::NoneAllowed),
@@ -639,6 +710,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
         barred: &[
             Choice::Block1RecursiveFalse,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block8RecursiveTrue),
@@ -656,6 +728,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block16RecursiveTrue,
             Choice::Block16RecursiveFalse,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block8RecursiveTrue),
@@ -671,6 +744,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block1RecursiveFalse,
             Choice::Block16RecursiveTrue,
         ],
+        outside: None,
     },
     Leaf {
         best: Err(Unsure::NoneAllowed),
@@ -686,6 +760,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block8RecursiveTrue,
             Choice::Block8RecursiveFalse,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block8RecursiveTrue),
@@ -701,6 +776,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block16RecursiveTrue,
             Choice::Block64RecursiveTrue,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block8RecursiveTrue),
@@ -726,6 +802,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block32RecursiveTrue,
             Choice::Block16RecursiveFalse,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block16RecursiveTrue),
@@ -751,6 +828,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block32RecursiveTrue,
             Choice::Block16RecursiveFalse,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block8RecursiveTrue),
@@ -775,6 +853,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block32RecursiveTrue,
             Choice::Block32RecursiveFalse,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block8RecursiveTrue),
@@ -788,6 +867,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
         barred: &[
             Choice::Block16RecursiveTrue,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block8RecursiveFalse),
@@ -807,6 +887,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block16RecursiveTrue,
             Choice::Block32RecursiveFalse,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block8RecursiveFalse),
@@ -827,6 +908,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block64RecursiveFalse,
             Choice::Block16RecursiveTrue,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block8RecursiveFalse),
@@ -841,6 +923,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block8RecursiveFalse),
@@ -855,6 +938,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Err(Unsure::NoneAllowed),
@@ -874,6 +958,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block8RecursiveTrue,
             Choice::Block16RecursiveTrue,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block8RecursiveFalse),
@@ -892,6 +977,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block32RecursiveFalse,
             Choice::Block8RecursiveTrue,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block16RecursiveFalse),
@@ -912,6 +998,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block16RecursiveTrue,
             Choice::Block8RecursiveTrue,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Faer),
@@ -921,6 +1008,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Err(Unsure::NoneAllowed),
@@ -932,6 +1020,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
         barred: &[
             Choice::Block16RecursiveFalse,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Faer),
@@ -941,6 +1030,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
         ],
         barred: &[
         ],
+        outside: None,
     },
     Leaf {
         best: Err(Unsure::NoneAllowed),
@@ -954,6 +1044,7 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block64RecursiveTrue,
             Choice::Block16RecursiveFalse,
         ],
+        outside: None,
     },
     Leaf {
         best: Ok(Choice::Block16RecursiveFalse),
@@ -968,5 +1059,19 @@ pub(crate) static LEAVES: [Leaf; 53] = [
             Choice::Block8RecursiveFalse,
             Choice::Block64RecursiveTrue,
         ],
+        outside: None,
+    },
+    Leaf {
+        // declines, no choice is allowed: 1 input, 1.000 times the best time (worst 1.000), at most 1.000 times the fallback's
+        best: Err(Unsure::NoneAllowed),
+        unsure: None,
+        ranking: &[
+            (0.5, Choice::Block1RecursiveFalse),
+            (0.5, Choice::Faer),
+        ],
+        barred: &[
+            Choice::Block1RecursiveFalse,
+        ],
+        outside: None,
     },
 ];

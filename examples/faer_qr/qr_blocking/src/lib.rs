@@ -142,5 +142,5 @@ pub fn ranked(context: &Context) -> &'static [(f64, Choice)] {
 /// Returns the leaf.
 #[inline]
 fn end(row: &impl Row) -> Result<&'static Leaf, Unsure> {
-    tree::leaf(row).map(|leaf| &LEAVES[leaf as usize])
+    tree::leaf(row).map(|leaf| LEAVES[leaf as usize].at(row))
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::{ChoiceId, Leaf, Model, Node, OutsidePolicy, Place, Ranked, Tree};
+use ah_types::{ChoiceId, Leaf, Model, Node, OutsidePolicy, Place, RankedChoice, Tree};
 
 /// How much of a model the generated code contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,19 +140,19 @@ impl Policy<'_> {
 /// Returns the joint evidence of two leaves. A choice that only one of them ranks is neither allowed nor
 /// usual.
 fn pooled(a: &Leaf, b: &Leaf) -> Leaf {
-    let mut choices: BTreeMap<ChoiceId, [Option<&Ranked>; 2]> = BTreeMap::new();
+    let mut choices: BTreeMap<ChoiceId, [Option<&RankedChoice>; 2]> = BTreeMap::new();
     for (i, leaf) in [a, b].into_iter().enumerate() {
         for ranked in &leaf.ranking {
             choices.entry(ranked.choice).or_default()[i] = Some(ranked);
         }
     }
     let samples = a.samples + b.samples;
-    let mut ranking: Vec<Ranked> = choices
+    let mut ranking: Vec<RankedChoice> = choices
         .into_values()
         .filter_map(|pair| match pair {
             [Some(x), Some(y)] => Some(pooled_choice((x, a.samples), (y, b.samples))),
             [Some(one), None] | [None, Some(one)] => {
-                Some(Ranked { allowed: false, usual: false, ..one.clone() })
+                Some(RankedChoice { allowed: false, usual: false, ..one.clone() })
             }
             [None, None] => None,
         })
@@ -167,7 +167,7 @@ fn pooled(a: &Leaf, b: &Leaf) -> Leaf {
 }
 
 /// Returns the joint evidence of one choice in two leaves, weighted by their numbers of inputs.
-fn pooled_choice((x, in_x): (&Ranked, u64), (y, in_y): (&Ranked, u64)) -> Ranked {
+fn pooled_choice((x, in_x): (&RankedChoice, u64), (y, in_y): (&RankedChoice, u64)) -> RankedChoice {
     // Leaves without inputs have equal weights.
     let (in_x, in_y) = if in_x + in_y == 0 { (1, 1) } else { (in_x, in_y) };
     let mean =
@@ -178,7 +178,7 @@ fn pooled_choice((x, in_x): (&Ranked, u64), (y, in_y): (&Ranked, u64)) -> Ranked
         _ => both,
     };
     let logs = mean(x.slowdown.ln(), y.slowdown.ln(), x.measured.max(1), y.measured.max(1));
-    Ranked {
+    RankedChoice {
         choice: x.choice,
         score: mean(x.score, y.score, in_x, in_y),
         probability: mean(x.probability, y.probability, in_x, in_y),

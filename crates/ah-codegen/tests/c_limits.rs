@@ -5,12 +5,13 @@ use std::process::{Command, Output};
 
 use ah_codegen::{C, CodegenError, Detail, Request, TARGETS, Target, WriteMode, generate};
 use ah_types::{
-    ChoiceId, Feature, Features, Leaf, Model, Node, OutsidePolicy, Provenance, Ranked, Schema, Test, Tree,
+    ChoiceId, Feature, Features, Leaf, Model, Node, OutsidePolicy, Provenance, RankedChoice, Schema, Test,
+    Tree,
 };
 
 /// Takes the last choice where m <= 0, and the second where m > 0.
 fn model(choices: usize) -> Model {
-    let ranked = |choice: usize| Ranked {
+    let ranked = |choice: usize| RankedChoice {
         choice: ChoiceId(choice as u32),
         score: 0.0,
         probability: 1.0,

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use ah_codegen::{C, Detail, Python, Pytorch, Request, Rust, Target, WriteMode, generate, simplify};
-use ah_types::{FeatureKind, Model, Node, OutsidePolicy, Ranked, Unsure, Value};
+use ah_types::{FeatureKind, Model, Node, OutsidePolicy, RankedChoice, Unsure, Value};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -51,7 +51,8 @@ fn case(rng: &mut Pcg64, model: Model, contexts: &[Vec<Value>], says_what_it_off
         let offered: Vec<bool> = model.choices.iter().map(|_| rng.random_bool(0.5)).collect();
         offered.iter().for_each(|o| input.push(if *o { '1' } else { '0' }));
         input.push('\n');
-        let show = |d: Result<&Ranked, Unsure>| d.map_or("-".to_owned(), |r| r.choice.index().to_string());
+        let show =
+            |d: Result<&RankedChoice, Unsure>| d.map_or("-".to_owned(), |r| r.choice.index().to_string());
         let mut ranking = String::new();
         if let Ok(ranked) = telling.ranking(values) {
             let first = telling.leaf(values).expect("a leaf ranks");
@@ -231,7 +232,7 @@ fn simplified_models_decide_alike() {
         leaves = [leaves[0] + count(&model), leaves[1] + count(&simple)];
         for values in models::contexts(&mut rng, &model, 100) {
             if model.leaf(&values).is_ok() {
-                let choice = |decision: Result<&Ranked, Unsure>| decision.map(|ranked| ranked.choice);
+                let choice = |decision: Result<&RankedChoice, Unsure>| decision.map(|ranked| ranked.choice);
                 let expected = choice(model.choose(&values));
                 assert_eq!(choice(simple.choose(&values)), expected, "{detail:?}\n{}", model.to_json());
                 decided += 1;

@@ -5,13 +5,14 @@ mod common;
 use std::collections::BTreeMap;
 
 use ah_types::{
-    ChoiceId, Feature, Features, Leaf, Model, Node, OutsidePolicy, Provenance, Ranked, Schema, Test, Tree,
+    ChoiceId, Feature, Features, Leaf, Model, Node, OutsidePolicy, Provenance, RankedChoice, Schema, Test,
+    Tree,
 };
 use assert_cmd::Command;
 use common::{Folder, error, fake, succeed};
 
 fn leaf(choices: &[u32]) -> Node {
-    let ranked = |choice: &u32| Ranked {
+    let ranked = |choice: &u32| RankedChoice {
         choice: ChoiceId(*choice),
         score: 0.0,
         probability: 1.0,

@@ -5,7 +5,7 @@ mod common;
 use std::cell::Cell;
 
 use ah_runtime::{Heuristic, LoadedModel};
-use ah_types::{ChoiceId, Model, Node, OutsidePolicy, Precondition, Ranked, Value, expr};
+use ah_types::{ChoiceId, Model, Node, OutsidePolicy, Precondition, RankedChoice, Value, expr};
 use proptest::prelude::*;
 
 /// Gives every leaf the range m <= 100 and the reverse ranking beyond, a few unusual choices, and one choice
@@ -16,7 +16,7 @@ fn watch(model: &mut Model) {
         if let Node::Leaf(leaf) = node {
             leaf.ranges = vec![None; features];
             leaf.ranges[0] = Some((1.0, 100.0));
-            leaf.outside = leaf.ranking.iter().rev().map(Ranked::place).collect();
+            leaf.outside = leaf.ranking.iter().rev().map(RankedChoice::place).collect();
             leaf.ranking.iter_mut().for_each(|ranked| ranked.usual = ranked.choice.0 % 3 > 0);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ah_types::{Derived, Features, LeafUnsure, Model, Node, Provenance, Test, Tree};
+use ah_types::{DerivedFeature, Features, LeafUnsure, Model, Node, Provenance, Test, Tree};
 
 use crate::error::TrainError;
 use crate::policy::Policy;
@@ -48,7 +48,7 @@ pub fn drop_unused(model: &mut Model) {
     });
     let used: BTreeSet<usize> = (0..logged).chain(tests).collect();
     let kept = model.features.derived().iter().enumerate().filter(|(at, _)| used.contains(&(logged + at)));
-    let kept: Vec<Derived> = kept.map(|(_, (derived, _))| derived.clone()).collect();
+    let kept: Vec<DerivedFeature> = kept.map(|(_, (derived, _))| derived.clone()).collect();
     let Ok(features) = Features::new(model.features.base().clone(), &kept) else { return };
     model.features = features;
     model.categories = used.iter().map(|&slot| std::mem::take(&mut model.categories[slot])).collect();

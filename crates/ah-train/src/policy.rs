@@ -14,7 +14,7 @@
 //! | `ranking_always_included_choices` | [`Policy::always_included`] |
 //! | `filter_df` | [`Policy::keeps`], [`Policy::cell_filter`] |
 
-use ah_types::{Context, Criterion, Derived, Leaf, LearnerKind, Optimization, TrainingPolicy};
+use ah_types::{Context, Criterion, DerivedFeature, Leaf, LearnerKind, Optimization, TrainingPolicy};
 
 use crate::error::TrainError;
 use crate::params::MAX_DEPTH;
@@ -74,7 +74,7 @@ pub trait Policy: Sync {
     }
 
     /// Derived features to append to the optimization's.
-    fn derived(&self) -> Vec<Derived> {
+    fn derived(&self) -> Vec<DerivedFeature> {
         Vec::new()
     }
 

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use ah_types::Model;
+use ah_types::{Leaf, Model, Tree};
 
 use crate::data::Task;
 use crate::error::TrainError;
@@ -112,6 +112,13 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
     if let (Some(target), None) = (params.max_risk, &model.promise) {
         warnings.push(no_promise(params, target, task.usable.len()));
     }
+    if let Some(fallback) = model.fallback.filter(|_| always_falls_back(&model)) {
+        warnings.push(format!(
+            "the heuristic that ships always takes {}; the held-out figures are of one that was learned from the \
+             training part alone",
+            model.choice_name(fallback)
+        ));
+    }
     Ok(TrainedModel {
         model,
         configurations: configurations.to_vec(),
@@ -146,6 +153,13 @@ fn no_fallback(task: &Task, model: &Model) -> String {
         task.optimization.name,
         model.fallback.map_or("none", |id| model.choice_name(id)),
     )
+}
+
+/// Returns true if no leaf takes a choice other than the fallback.
+fn always_falls_back(model: &Model) -> bool {
+    let takes_it =
+        |leaf: &Leaf| leaf.choose(model.fallback, false).is_none_or(|r| Some(r.choice) == model.fallback);
+    model.trees.iter().flat_map(Tree::leaves).all(|(_, leaf)| takes_it(leaf))
 }
 
 fn no_promise(params: &Params, target: f64, inputs: usize) -> String {

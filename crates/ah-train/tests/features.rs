@@ -9,7 +9,7 @@ use ah_train::{
     FurtherLog, LearnerKind, Params, Policy, PromiseMode, SplitBy, TrainedModel, evaluate, report, train,
     train_with,
 };
-use ah_types::{CalibrationMode, Context, Derived, Leaf, Node};
+use ah_types::{CalibrationMode, Context, DerivedFeature, Leaf, Node};
 use common::{HEAD, log};
 
 struct Files {
@@ -322,8 +322,8 @@ impl Policy for Cautious {
     fn is_unsafe_leaf(&self, leaf: &Leaf) -> bool {
         leaf.samples < 20
     }
-    fn derived(&self) -> Vec<Derived> {
-        vec![Derived { name: "k is odd".to_owned(), expression: "k % 2 == 1".to_owned() }]
+    fn derived(&self) -> Vec<DerivedFeature> {
+        vec![DerivedFeature { name: "k is odd".to_owned(), expression: "k % 2 == 1".to_owned() }]
     }
     fn keeps(&self, context: &Context) -> bool {
         context.number("m") != Some(512.0)

@@ -12,7 +12,7 @@ use crate::shown::quoted;
 /// An expression and the name of the feature that it computes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Derived {
+pub struct DerivedFeature {
     /// The feature's name, for example `m*k`.
     pub name: String,
     /// Its expression, in [the expression language](crate::expr); it may use logged features and derived
@@ -66,7 +66,7 @@ const MAX_COST: u64 = 2_000;
 pub struct Features {
     base: Schema,
     all: Schema,
-    derived: Vec<(Derived, TypedExpr)>,
+    derived: Vec<(DerivedFeature, TypedExpr)>,
 }
 
 impl Features {
@@ -74,7 +74,7 @@ impl Features {
     ///
     /// # Errors
     /// [`DerivedError`] for the first that is malformed, mistyped, a duplicate or too costly.
-    pub fn new(base: Schema, derived: &[Derived]) -> Result<Self, DerivedError> {
+    pub fn new(base: Schema, derived: &[DerivedFeature]) -> Result<Self, DerivedError> {
         let mut all = base.clone();
         let mut costs = vec![1; base.len()];
         let mut resolved = Vec::with_capacity(derived.len());
@@ -114,7 +114,7 @@ impl Features {
 
     /// Returns the derived features with their resolved expressions; the first has slot `base().len()`.
     #[must_use]
-    pub fn derived(&self) -> &[(Derived, TypedExpr)] {
+    pub fn derived(&self) -> &[(DerivedFeature, TypedExpr)] {
         &self.derived
     }
 

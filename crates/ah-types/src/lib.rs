@@ -3,7 +3,7 @@
 //! Every other crate of the workspace uses these words, and they exchange these files:
 //!
 //! 1. An [`Optimization`] is a decision point with a name. It lists the [`Feature`]s of a [`Context`], the
-//!    [derived features](Derived) that are computed from them, the fallback, and the domain in which a
+//!    [derived features](DerivedFeature) that are computed from them, the fallback, and the domain in which a
 //!    heuristic is valid.
 //! 2. `ah-collect` measures choices on inputs and appends to a [log](mod@log) (`train.txt`).
 //! 3. `ah-train` reads the log and writes a [`Model`] (`model.json`): a [`Tree`] whose leaves
@@ -14,10 +14,10 @@
 //! reads a clock or prints.
 //!
 //! ```
-//! use ah_types::{Context, Derived, Feature, Features, Row, Schema};
+//! use ah_types::{Context, DerivedFeature, Feature, Features, Row, Schema};
 //!
 //! let schema = Schema::new(["m", "k", "n"].map(Feature::numerical)).unwrap();
-//! let derived = [Derived { name: "m*k".into(), expression: "m * k".into() }];
+//! let derived = [DerivedFeature { name: "m*k".into(), expression: "m * k".into() }];
 //! let features = Features::new(schema, &derived).unwrap();
 //!
 //! let context = Context::new().with("m", 128).with("k", 1024).with("n", 4096);
@@ -47,7 +47,7 @@ mod unsure;
 
 pub use choice::{ChoiceId, Outcome, median};
 pub use context::{Context, ContextError, Scalar, Value};
-pub use derived::{Derived, DerivedError, FeatureRow, Features};
+pub use derived::{DerivedError, DerivedFeature, FeatureRow, Features};
 pub use device::{Cpu, Cuda, Device, DeviceMismatch};
 pub use feature::{DuplicateFeature, Feature, FeatureKind, Schema};
 pub use fields::{FieldValue, fields};
@@ -61,5 +61,5 @@ pub use optimization::{
 };
 pub use row::Row;
 pub use timing::TimingPolicy;
-pub use tree::{Leaf, Node, Place, Ranked, Test, Tree, goes_left, pick};
+pub use tree::{Leaf, Node, Place, RankedChoice, Test, Tree, goes_left, pick};
 pub use unsure::{LeafUnsure, Unsure};

@@ -76,7 +76,7 @@ pub struct Leaf {
     /// The reason why this leaf always declines, if it does.
     pub unsure: Option<LeafUnsure>,
     /// Choices, best first.
-    pub ranking: Vec<Ranked>,
+    pub ranking: Vec<RankedChoice>,
     /// The least and greatest value of each logged feature among the training inputs; `None` for
     /// categories. Empty if unknown.
     pub ranges: Vec<Option<(f64, f64)>>,
@@ -88,7 +88,7 @@ pub struct Leaf {
 
 /// A choice in a leaf's ranking, with its evidence from the leaf's training inputs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ranked {
+pub struct RankedChoice {
     /// The choice.
     pub choice: ChoiceId,
     /// The ranking's order, least first: the mean log slowdown, shrunk towards the mean of the nodes above.
@@ -111,7 +111,7 @@ pub struct Ranked {
     pub allowed: bool,
 }
 
-impl Ranked {
+impl RankedChoice {
     /// Returns its place in the ranking.
     #[must_use]
     pub fn place(&self) -> Place {
@@ -148,11 +148,11 @@ impl Leaf {
 
     /// Returns a choice with its evidence, if the leaf ranks it.
     #[must_use]
-    pub fn ranked(&self, choice: ChoiceId) -> Option<&Ranked> {
+    pub fn ranked(&self, choice: ChoiceId) -> Option<&RankedChoice> {
         self.ranking.iter().find(|r| r.choice == choice)
     }
 
-    /// Returns true if training measured this choice on [nearly every input](Ranked::usual) of the leaf.
+    /// Returns true if training measured this choice on [nearly every input](RankedChoice::usual) of the leaf.
     #[must_use]
     pub fn is_usual(&self, choice: ChoiceId) -> bool {
         self.ranked(choice).is_some_and(|ranked| ranked.usual)
@@ -161,7 +161,7 @@ impl Leaf {
     /// Returns the choice for a program that does not list its choices: it is expected to offer the
     /// fallback and the usual choices.
     #[must_use]
-    pub fn choose(&self, fallback: Option<ChoiceId>, outside: bool) -> Option<&Ranked> {
+    pub fn choose(&self, fallback: Option<ChoiceId>, outside: bool) -> Option<&RankedChoice> {
         self.pick(fallback, outside, |choice| Some(choice) == fallback || self.is_usual(choice))
     }
 
@@ -171,7 +171,7 @@ impl Leaf {
         fallback: Option<ChoiceId>,
         outside: bool,
         offered: impl FnMut(ChoiceId) -> bool,
-    ) -> Option<&Ranked> {
+    ) -> Option<&RankedChoice> {
         let places = self.places(outside).map(|p| Place { allowed: p.allowed && self.unsure.is_none(), ..p });
         pick(places, fallback, offered).and_then(|choice| self.ranked(choice))
     }

@@ -1,7 +1,7 @@
 //! The expression language: its invariants, and the errors that people read.
 
 use ah_types::expr::{self, BinaryOp, Expr, Function, Type, UnaryOp};
-use ah_types::{Derived, DerivedError, Feature, Features, Row, Scalar, Schema, Value};
+use ah_types::{DerivedError, DerivedFeature, Feature, Features, Row, Scalar, Schema, Value};
 use proptest::prelude::*;
 
 fn schema() -> Schema {
@@ -114,9 +114,10 @@ fn printing_adds_no_bracket() {
 
 #[test]
 fn derived_features_cannot_multiply_for_ever() {
-    let mut derived = vec![Derived { name: "d0".into(), expression: "m + m".into() }];
+    let mut derived = vec![DerivedFeature { name: "d0".into(), expression: "m + m".into() }];
     for i in 1..40 {
-        derived.push(Derived { name: format!("d{i}"), expression: format!("d{} + d{}", i - 1, i - 1) });
+        derived
+            .push(DerivedFeature { name: format!("d{i}"), expression: format!("d{} + d{}", i - 1, i - 1) });
     }
     assert!(matches!(Features::new(schema(), &derived), Err(DerivedError::TooCostly { .. })));
 }
@@ -182,8 +183,8 @@ proptest! {
 #[test]
 fn rows_compute_derived_features_when_asked() {
     let derived = [
-        Derived { name: "k/n".into(), expression: "k / n".into() },
-        Derived { name: "twice".into(), expression: "`k/n` * 2".into() },
+        DerivedFeature { name: "k/n".into(), expression: "k / n".into() },
+        DerivedFeature { name: "twice".into(), expression: "`k/n` * 2".into() },
     ];
     let features = Features::new(schema(), &derived).unwrap();
     let twice = features.all().slot("twice").unwrap();

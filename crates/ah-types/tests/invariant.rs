@@ -1,7 +1,7 @@
 //! A heuristic never picks a choice that was not measured. Tests the rule of [`pick`] on every ranking, and
 //! the check that refuses a model whose leaves break it.
 
-use ah_types::{ChoiceId, Leaf, Place, Ranked, pick};
+use ah_types::{ChoiceId, Leaf, Place, RankedChoice, pick};
 use proptest::prelude::*;
 
 const CHOICES: u32 = 6;
@@ -59,7 +59,7 @@ proptest! {
         counts in prop::collection::vec((0_u64..=40, any::<bool>()), CHOICES as usize),
         fallback in 0..CHOICES,
     ) {
-        let mut ranking: Vec<Ranked> = (0..).zip(&counts).map(|(id, (measured, allowed))| Ranked {
+        let mut ranking: Vec<RankedChoice> = (0..).zip(&counts).map(|(id, (measured, allowed))| RankedChoice {
             choice: ChoiceId(id),
             score: 0.0,
             probability: 0.0,

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use ah_types::{
-    ChoiceId, Context, Derived, Feature, Features, Leaf, LeafUnsure, Model, Node, OutsidePolicy, Place,
-    Precondition, Provenance, Ranked, Schema, Test, Tree, Unsure, Value, expr, pick,
+    ChoiceId, Context, DerivedFeature, Feature, Features, Leaf, LeafUnsure, Model, Node, OutsidePolicy,
+    Place, Precondition, Provenance, RankedChoice, Schema, Test, Tree, Unsure, Value, expr, pick,
 };
 use proptest::prelude::*;
 
-fn ranked(choice: u32, score: f64) -> Ranked {
-    Ranked {
+fn ranked(choice: u32, score: f64) -> RankedChoice {
+    RankedChoice {
         choice: ChoiceId(choice),
         score,
         probability: 0.5,
@@ -22,7 +22,7 @@ fn ranked(choice: u32, score: f64) -> Ranked {
     }
 }
 
-fn leaf(ranking: Vec<Ranked>) -> Node {
+fn leaf(ranking: Vec<RankedChoice>) -> Node {
     Node::Leaf(Leaf { samples: 3, unsure: None, ranking, ranges: Vec::new(), outside: Vec::new() })
 }
 
@@ -31,7 +31,7 @@ fn model() -> Model {
     let schema =
         Schema::new([Feature::numerical("k"), Feature::numerical("n"), Feature::categorical("dtype")])
             .unwrap();
-    let derived = [Derived { name: "k/n".into(), expression: "k / n".into() }];
+    let derived = [DerivedFeature { name: "k/n".into(), expression: "k / n".into() }];
     let features = Features::new(schema, &derived).unwrap();
     let parsed = expr::parse("k >= 1").unwrap();
     let typed = parsed.resolve_bool(features.base()).unwrap();
@@ -62,7 +62,7 @@ fn model() -> Model {
                     samples: 3,
                     unsure: None,
                     ranking: vec![
-                        Ranked { allowed: false, ..ranked(1, 0.0) },
+                        RankedChoice { allowed: false, ..ranked(1, 0.0) },
                         ranked(0, 0.1),
                         ranked(2, 0.2),
                     ],
@@ -230,7 +230,8 @@ fn a_malformed_file_is_answered_with_the_place() {
 /// Returns the votes of several trees: adds the scores and sorts the sums.
 fn votes(leaves: &[Leaf], choices: u32) -> Vec<Place> {
     let vote = |choice: ChoiceId| {
-        let places: Option<Vec<Place>> = leaves.iter().map(|l| l.ranked(choice).map(Ranked::place)).collect();
+        let places: Option<Vec<Place>> =
+            leaves.iter().map(|l| l.ranked(choice).map(RankedChoice::place)).collect();
         let places = places?;
         let score = places[1..].iter().fold(places[0].score, |sum, place| sum + place.score);
         Some(Place { choice, score, allowed: places.iter().all(|place| place.allowed) })
@@ -250,9 +251,9 @@ proptest! {
     ) {
         let leaf = |choices: &Vec<(u8, u8, u8)>| {
             let ranked = |(id, (_, score, allowed)): (u32, &(u8, u8, u8))| {
-                Ranked { allowed: *allowed > 0, ..ranked(id, f64::from(*score) / 10.0) }
+                RankedChoice { allowed: *allowed > 0, ..ranked(id, f64::from(*score) / 10.0) }
             };
-            let mut ranking: Vec<Ranked> = (0..).zip(choices).filter(|(_, c)| c.0 > 0).map(ranked).collect();
+            let mut ranking: Vec<RankedChoice> = (0..).zip(choices).filter(|(_, c)| c.0 > 0).map(ranked).collect();
             ranking.sort_by(|a, b| a.score.total_cmp(&b.score));
             Leaf { samples: 3, unsure: None, ranking, ranges: vec![], outside: vec![] }
         };
@@ -273,7 +274,7 @@ proptest! {
 #[test]
 fn whether_two_categories_that_the_model_does_not_name_are_equal_is_not_said() {
     let schema = Schema::new([Feature::categorical("x"), Feature::categorical("y")]).unwrap();
-    let derived = [Derived { name: "same".into(), expression: "x == y or x == \"mentioned\"".into() }];
+    let derived = [DerivedFeature { name: "same".into(), expression: "x == y or x == \"mentioned\"".into() }];
     let model = Model {
         features: Features::new(schema, &derived).unwrap(),
         categories: vec![vec!["seen".into()], vec![], vec!["False".into(), "True".into()]],
@@ -314,7 +315,7 @@ fn what_was_not_measured_in_a_leaf_is_last_and_never_allowed() {
         broken.validate().expect_err("an invalid model").problem
     };
     assert!(refuse(&|leaf| leaf.ranking[2].measured = 0).contains("never measured in this leaf"));
-    let unmeasured = |r: &mut Ranked| (r.measured, r.usual, r.allowed) = (0, false, false);
+    let unmeasured = |r: &mut RankedChoice| (r.measured, r.usual, r.allowed) = (0, false, false);
     let reason = refuse(&|leaf| unmeasured(&mut leaf.ranking[0]));
     assert!(reason.contains("is ranked before \"a\""), "{reason}");
     let reason = refuse(&|leaf| {

@@ -5,8 +5,8 @@
 
 use ah_types::expr::{self, BinaryOp, Comparison, Expr, Function, Type, UnaryOp};
 use ah_types::{
-    ChoiceId, Derived, Feature, FeatureKind, Features, Leaf, LeafUnsure, Model, Node, OutsidePolicy, Place,
-    Precondition, Provenance, Ranked, Schema, Test, Tree, Value,
+    ChoiceId, DerivedFeature, Feature, FeatureKind, Features, Leaf, LeafUnsure, Model, Node, OutsidePolicy,
+    Place, Precondition, Provenance, RankedChoice, Schema, Test, Tree, Value,
 };
 use rand::Rng;
 use rand::seq::IndexedRandom;
@@ -209,7 +209,7 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
     for i in 0..rng.random_range(0..6) {
         let ty = *[Type::Number, Type::Number, Type::Bool, Type::Category].choose(rng).unwrap();
         let expr = expression(rng, &schema, ty, 3);
-        let d = Derived {
+        let d = DerivedFeature {
             name: format!("{}{i}~", &name(rng).chars().take(30).collect::<String>()),
             expression: expr.to_string(),
         };
@@ -376,11 +376,11 @@ fn leaf(rng: &mut Pcg64, choices: usize, categories: &[Vec<String>]) -> Leaf {
     };
     let bars = rng.random_bool(0.4);
     let samples = rng.random_range(0..1000);
-    let mut ranking: Vec<Ranked> = ids
+    let mut ranking: Vec<RankedChoice> = ids
         .into_iter()
         .map(|id| {
             let measured = if rng.random_bool(0.1) { 0 } else { rng.random_range(0..=samples) };
-            Ranked {
+            RankedChoice {
                 choice: ChoiceId(id),
                 // Few scores, so that sums tie.
                 score: f64::from(rng.random_range(-2_i32..3)) * 0.1,
@@ -400,7 +400,7 @@ fn leaf(rng: &mut Pcg64, choices: usize, categories: &[Vec<String>]) -> Leaf {
         categories.is_empty().then_some((a.min(b), a.max(b)))
     };
     let ranges = categories.iter().map(range).collect();
-    let mut outside: Vec<Place> = ranking.iter().map(Ranked::place).collect();
+    let mut outside: Vec<Place> = ranking.iter().map(RankedChoice::place).collect();
     outside.reverse();
     outside.retain(|_| rng.random_bool(0.8));
     for place in &mut outside {

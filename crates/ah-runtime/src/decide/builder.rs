@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use ah_types::expr::{self, ParseError, TypeError};
 use ah_types::{
-    Derived, DerivedError, Device, DuplicateFeature, Feature, Features, ModelError, Optimization,
+    DerivedError, DerivedFeature, Device, DuplicateFeature, Feature, Features, ModelError, Optimization,
     OptimizationError, Schema, TimingPolicy,
 };
 
@@ -38,7 +38,7 @@ pub struct Builder {
     choices: Vec<String>,
     fallback: Option<String>,
     features: Vec<Feature>,
-    derived: Vec<Derived>,
+    derived: Vec<DerivedFeature>,
     precondition: Option<PreconditionSource>,
     always_included: Vec<String>,
     heuristics: Vec<Arc<dyn Heuristic>>,
@@ -182,7 +182,7 @@ impl Builder {
 
     /// Adds a derived feature, for the precondition and for heuristics that need it by this name.
     pub fn derived(mut self, name: &str, expression: &str) -> Self {
-        self.derived.push(Derived { name: name.to_owned(), expression: expression.to_owned() });
+        self.derived.push(DerivedFeature { name: name.to_owned(), expression: expression.to_owned() });
         self
     }
 

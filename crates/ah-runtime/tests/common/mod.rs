@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use ah_types::{
     ChoiceId, Device, FeatureKind, Features, Leaf, LeafUnsure, Model, Node, Optimization, OutsidePolicy,
-    Precondition, Provenance, Ranked, Scalar, Test, Tree, expr,
+    Precondition, Provenance, RankedChoice, Scalar, Test, Tree, expr,
 };
 
 /// Returns a model that chooses `pad` for k above 100 and `orig` up to 100. The leaf of float64 declines,
@@ -113,7 +113,7 @@ fn grow(nodes: &mut Vec<Node>, depth: usize, tree: u32, test: &dyn Fn(usize, u32
     let id = u32::try_from(nodes.len()).unwrap();
     if depth == 8 {
         let unsure = (id % 17 == 3).then_some(LeafUnsure::Unsafe);
-        let ranked = |rank: u32| Ranked {
+        let ranked = |rank: u32| RankedChoice {
             choice: ChoiceId((id + (tree + rank) * 7) % 54),
             score: f64::from(rank / 2),
             probability: 0.05,

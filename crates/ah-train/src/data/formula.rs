@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ah_types::Derived;
+use ah_types::DerivedFeature;
 
 /// More trailing zero bits add no information: on PyTorch's logs a cap changes no figure.
 const MAX_ZERO_BITS: u32 = 16;
@@ -57,11 +57,11 @@ impl Formula {
     /// Returns the derived feature of this formula. `names` are the features' names by slot, as the
     /// expression language writes them.
     #[must_use]
-    pub fn derived(&self, names: &[String]) -> Derived {
+    pub fn derived(&self, names: &[String]) -> DerivedFeature {
         let expression = self.text(names);
         // A name in backquotes may hold spaces; without them it could become another's.
         let name = if expression.contains('`') { expression.clone() } else { expression.replace(' ', "") };
-        Derived { name, expression }
+        DerivedFeature { name, expression }
     }
 
     fn text(&self, names: &[String]) -> String {

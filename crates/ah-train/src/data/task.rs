@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use ah_types::log::{self, Log, Metadata, ReadOptions, Source};
 use ah_types::shown::{listed, quoted};
 use ah_types::{
-    ChoiceId, Context, Derived, Feature, Features, Optimization, Precondition, Schema, TrainingPolicy, expr,
+    ChoiceId, Context, DerivedFeature, Feature, Features, Optimization, Precondition, Schema, TrainingPolicy,
+    expr,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -117,9 +118,9 @@ impl Task {
     ///
     /// # Errors
     /// [`TrainError::Derived`] for a feature that does not fit the log.
-    pub fn with_derived(mut self, further: Vec<Derived>) -> Result<Self, TrainError> {
+    pub fn with_derived(mut self, further: Vec<DerivedFeature>) -> Result<Self, TrainError> {
         let (logged, given) = (self.features.base().clone(), self.features.derived());
-        let derived: Vec<Derived> = given.iter().map(|(d, _)| d.clone()).chain(further).collect();
+        let derived: Vec<DerivedFeature> = given.iter().map(|(d, _)| d.clone()).chain(further).collect();
         self.features = Features::new(logged, &derived).map_err(|source| TrainError::Derived {
             optimization: self.optimization.name.clone(),
             source: Box::new(source),

@@ -20,7 +20,7 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 
 use crate::data::{Columns, Table, Targets};
 use crate::params::PromiseMode;
-use crate::tree::{FittedTrees, RankedChoice};
+use crate::tree::{FittedTrees, ScoredChoice};
 
 /// The confidence of the promise.
 pub const CONFIDENCE: f64 = 0.95;
@@ -83,7 +83,7 @@ pub struct Violation {
 
 /// The choice that a model with this threshold takes of a ranking; `None` declines.
 #[must_use]
-pub fn pick(ranking: &[RankedChoice], fallback: ChoiceId, threshold: f64) -> Option<&RankedChoice> {
+pub fn pick(ranking: &[ScoredChoice], fallback: ChoiceId, threshold: f64) -> Option<&ScoredChoice> {
     let of = |choice| ranking.iter().find(|ranked| ranked.choice == choice);
     let places = ranking.iter().map(|ranked| ranked.place(threshold));
     ah_types::pick(places, Some(fallback), |choice| of(choice).is_some()).and_then(of)
@@ -107,7 +107,7 @@ pub fn violations(
         let Some(base) = table.usable(input, fallback) else { continue };
         fitted.rank(columns, table, targets, input, &mut ranking);
         let too_slow =
-            |ranked: &RankedChoice| table.cell(input, ranked.choice).filter(|c| c.is_slower(base, limit));
+            |ranked: &ScoredChoice| table.cell(input, ranked.choice).filter(|c| c.is_slower(base, limit));
         // Most inputs have no choice that is too slow.
         if !ranking.iter().any(|ranked| too_slow(ranked).is_some()) {
             continue;

@@ -38,8 +38,8 @@ pub fn notes(comparison: &Comparison, always: Option<&Metrics>) -> Vec<String> {
     let mut notes = Vec::new();
     if (model.plain_slowdown - model.slowdown).abs() >= 5e-5 || model.plain_untimed > 0 {
         notes.push(format!(
-            "not told what is offered, it loses {} to the best choice; its choice has no time on {} of {} inputs \
-             (priced as the fallback)",
+            "if the program does not say what it offers, the heuristic loses {} to the best choice; its choice has no \
+             time on {} of {} inputs (priced as the fallback)",
             loss(model.plain_slowdown),
             model.plain_untimed,
             model.inputs

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use ah_types::expr::Expr;
-use ah_types::{Derived, Device, Features, FieldValue, fields};
+use ah_types::{DerivedFeature, Device, Features, FieldValue, fields};
 use linfa::dataset::DatasetBase;
 use rayon::prelude::*;
 
@@ -36,7 +36,7 @@ const SHARE: f64 = 0.5;
 
 /// Finds derived features for these inputs: at most two for each logged feature.
 #[must_use]
-pub fn find(task: &Task, training: &[u32], seed: u64) -> Vec<Derived> {
+pub fn find(task: &Task, training: &[u32], seed: u64) -> Vec<DerivedFeature> {
     let step = training.len().div_ceil(MAX_INPUTS).max(1);
     let inputs: Vec<u32> = training.iter().copied().step_by(step).collect();
     let table = task.table.part(&inputs);
@@ -50,7 +50,7 @@ pub fn find(task: &Task, training: &[u32], seed: u64) -> Vec<Derived> {
         best = tournament.best(&Vec::from_iter(candidates), stage);
     }
     // The tournament may not have seen the input where a formula divides by zero.
-    let derived: Vec<Derived> = best.iter().map(|formula| tournament.derived(formula)).collect();
+    let derived: Vec<DerivedFeature> = best.iter().map(|formula| tournament.derived(formula)).collect();
     let features = tournament.features(&derived);
     let values = FeatureValues::new(&task.table, &features);
     let slot = |at: usize| features.all().len() - derived.len() + at;
@@ -119,7 +119,7 @@ impl<'a> Tournament<'a> {
         }
     }
 
-    fn derived(&self, formula: &Formula) -> Derived {
+    fn derived(&self, formula: &Formula) -> DerivedFeature {
         formula.derived(&self.names)
     }
 
@@ -129,16 +129,16 @@ impl<'a> Tournament<'a> {
     }
 
     /// Returns the logged features with these further ones.
-    fn features(&self, derived: &[Derived]) -> Features {
+    fn features(&self, derived: &[DerivedFeature]) -> Features {
         let given = self.logged.derived().iter().map(|(derived, _)| derived);
-        let derived: Vec<Derived> = given.chain(derived).cloned().collect();
+        let derived: Vec<DerivedFeature> = given.chain(derived).cloned().collect();
         Features::new(self.logged.base().clone(), &derived)
             .expect("formulas are sound, and their names differ from each other and from logged ones")
     }
 
     /// Returns the columns and values of the logged features and these formulas.
     fn columns(&self, formulas: &[Formula]) -> (Columns, FeatureValues) {
-        let derived: Vec<Derived> = formulas.iter().map(|f| self.derived(f)).collect();
+        let derived: Vec<DerivedFeature> = formulas.iter().map(|f| self.derived(f)).collect();
         let features = self.features(&derived);
         let values = FeatureValues::new(self.table, &features);
         let all: Vec<u32> = (0..self.table.inputs.len() as u32).collect();

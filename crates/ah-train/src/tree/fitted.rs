@@ -32,7 +32,7 @@ pub struct FittedTrees {
 
 /// One measured choice of one input, as the trees rank it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RankedChoice {
+pub struct ScoredChoice {
     /// The choice.
     pub choice: ChoiceId,
     /// Its scores, summed over the trees in their order; the least is best.
@@ -43,7 +43,7 @@ pub struct RankedChoice {
     pub cost: u32,
 }
 
-impl RankedChoice {
+impl ScoredChoice {
     /// Its place where choices up to this price are allowed.
     #[must_use]
     pub fn place(&self, threshold: f64) -> Place {
@@ -83,11 +83,11 @@ impl FittedTrees {
         table: &Table,
         targets: &Targets,
         input: u32,
-        ranking: &mut Vec<RankedChoice>,
+        ranking: &mut Vec<ScoredChoice>,
     ) {
         ranking.clear();
         let of = targets.of(input).iter();
-        ranking.extend(of.map(|c| RankedChoice { choice: c.choice, score: 0.0, price: 0.0, cost: c.cost }));
+        ranking.extend(of.map(|c| ScoredChoice { choice: c.choice, score: 0.0, price: 0.0, cost: c.cost }));
         for tree in &self.trees {
             let leaf = tree.tree.leaf_of(columns, input);
             let inside = tree.scores.node(leaf);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::{ChoiceId, Leaf, Node, Place, Precondition, Ranked, Tree};
+use ah_types::{ChoiceId, Leaf, Node, Place, Precondition, RankedChoice, Tree};
 
 use super::fitted::{FittedTree, FittedTrees};
 use super::grown::GrownNode;
@@ -179,7 +179,7 @@ fn leaf(
             members.iter().filter(|&&input| condition.typed.eval(values(input)) == Some(true)).count()
         });
         let if_measured = |x: f64| if s.measured > 0 { x } else { f64::INFINITY };
-        Ranked {
+        RankedChoice {
             choice,
             score,
             probability: if members.is_empty() { 0.0 } else { s.wins / members.len() as f64 },

@@ -12,7 +12,7 @@ pub mod price;
 pub mod scores;
 mod shortlist;
 
-pub use fitted::{FittedTrees, RankedChoice};
+pub use fitted::{FittedTrees, ScoredChoice};
 pub use grown::GrownTree;
 pub use leaves::RankingPolicy;
 pub use scores::Scores;

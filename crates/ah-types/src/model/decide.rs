@@ -7,7 +7,7 @@ use crate::choice::ChoiceId;
 use crate::context::{Scalar, Value};
 use crate::feature::FeatureKind;
 use crate::row::Row;
-use crate::tree::{Leaf, Place, Ranked, pick};
+use crate::tree::{Leaf, Place, RankedChoice, pick};
 use crate::unsure::Unsure;
 
 impl Model {
@@ -22,18 +22,22 @@ impl Model {
     ///
     /// # Errors
     /// The reason for declining; the program then takes the fallback.
-    pub fn decide(&self, values: &[Value], offered: impl FnMut(ChoiceId) -> bool) -> Result<&Ranked, Unsure> {
+    pub fn decide(
+        &self,
+        values: &[Value],
+        offered: impl FnMut(ChoiceId) -> bool,
+    ) -> Result<&RankedChoice, Unsure> {
         let leaves = self.leaves(values)?;
         let choice = self.pick(&leaves, values, offered)?;
         leaves.first.leaf.ranked(choice).ok_or(Unsure::NoneAllowed)
     }
 
     /// Returns the choice for a program that does not list its choices: it is expected to offer the
-    /// fallback, and the choices that training measured on [nearly every input](Ranked::usual) of the leaf.
+    /// fallback, and the choices that training measured on [nearly every input](RankedChoice::usual) of the leaf.
     ///
     /// # Errors
     /// The reason for declining; the program then takes the fallback.
-    pub fn choose(&self, values: &[Value]) -> Result<&Ranked, Unsure> {
+    pub fn choose(&self, values: &[Value]) -> Result<&RankedChoice, Unsure> {
         let leaves = self.leaves(values)?;
         let choice = self.pick_usual(&leaves, values)?;
         leaves.first.leaf.ranked(choice).ok_or(Unsure::NoneAllowed)

@@ -10,13 +10,13 @@ use super::data::{Model, OutsidePolicy, Precondition, Promise, Provenance};
 use super::error::{InvalidModel, ModelError, ModelPlace};
 use crate::artefact;
 use crate::choice::ChoiceId;
-use crate::derived::{Derived, Features};
+use crate::derived::{DerivedFeature, Features};
 use crate::device::Device;
 use crate::expr;
 use crate::feature::{Feature, Schema};
 use crate::null_is_infinite;
 use crate::shown::{quoted, reason};
-use crate::tree::{Leaf, Node, Place, Ranked, Test, Tree};
+use crate::tree::{Leaf, Node, Place, RankedChoice, Test, Tree};
 use crate::unsure::LeafUnsure;
 
 /// The value of the key `format`.
@@ -42,7 +42,7 @@ struct ModelFile {
     heuristic: String,
     optimization: String,
     features: Vec<Feature>,
-    derived: Vec<Derived>,
+    derived: Vec<DerivedFeature>,
     /// By feature name, for categorical features that a tree tests or a log has.
     categories: serde_json::Map<String, serde_json::Value>,
     precondition: Option<String>,
@@ -194,7 +194,7 @@ fn from_json<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, InvalidModel> {
 fn print(model: &Model) -> String {
     let slot_name = |slot: usize| model.features.all().features()[slot].name.clone();
     let choice = |id: ChoiceId| model.choice_name(id).to_owned();
-    let ranked = |r: &Ranked| RankedFile {
+    let ranked = |r: &RankedChoice| RankedFile {
         choice: choice(r.choice),
         score: r.score,
         probability: r.probability,
@@ -333,8 +333,8 @@ impl Names<'_> {
         }
     }
 
-    fn ranked(&self, r: &RankedFile) -> Result<Ranked, String> {
-        Ok(Ranked {
+    fn ranked(&self, r: &RankedFile) -> Result<RankedChoice, String> {
+        Ok(RankedChoice {
             choice: self.choice(&r.choice)?,
             // No -0.0, so that sums of scores compare equally in every language.
             score: r.score + 0.0,

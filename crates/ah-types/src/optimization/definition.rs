@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::OptimizationError;
 use super::training::TrainingPolicy;
-use crate::derived::Derived;
+use crate::derived::DerivedFeature;
 use crate::device::Device;
 use crate::expr;
 use crate::feature::{Feature, Schema};
@@ -33,7 +33,7 @@ pub struct Optimization {
     /// The derived features. For a log that has a feature of the same name, or lacks a feature that it
     /// uses, a derived feature is left out.
     #[serde(default)]
-    pub derived: Vec<Derived>,
+    pub derived: Vec<DerivedFeature>,
     /// The domain, by device: the first entry that matches the device counts.
     #[serde(default, rename = "precondition")]
     pub preconditions: Vec<DevicePrecondition>,
@@ -119,7 +119,7 @@ impl Optimization {
     /// because the log lacks a feature that they use. A derived feature whose name the log has is dropped
     /// silently: the log has its values.
     #[must_use]
-    pub fn derived_for(&self, schema: &Schema) -> (Vec<Derived>, Vec<String>) {
+    pub fn derived_for(&self, schema: &Schema) -> (Vec<DerivedFeature>, Vec<String>) {
         let mut known: FxHashSet<&str> = schema.features().iter().map(|f| f.name.as_str()).collect();
         let (mut kept, mut left_out) = (Vec::new(), Vec::new());
         for derived in &self.derived {

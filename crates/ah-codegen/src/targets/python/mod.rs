@@ -15,7 +15,7 @@ pub use language::{PythonLanguage, RESERVED};
 /// The templates' own names beside [`RESERVED`], and the modules that they import.
 const RESERVED_NAMES: &str = "\
     HEURISTIC OPTIMIZATION FEATURES PARAMETERS CHOICES CONFIGS FALLBACK PRECONDITION DEVICE PROMISE LOGS \
-    Choice Config Decision Ranked Any Container NamedTuple Optional Sequence Union struct typing choose \
+    Choice Config Decision RankedChoice Any Container NamedTuple Optional Sequence Union struct typing choose \
     choose_among decide ranked explain device_mismatch name reason share allowed";
 
 /// One module that needs only the standard library.

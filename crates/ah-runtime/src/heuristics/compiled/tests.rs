@@ -2,8 +2,8 @@
 
 use ah_types::expr::{BinaryOp, Comparison, Expr, Function, UnaryOp};
 use ah_types::{
-    Derived, Feature, FeatureKind, Features, Leaf, Model, Node as ModelNode, Precondition, Provenance, Row,
-    Scalar, Schema, Test, Tree,
+    DerivedFeature, Feature, FeatureKind, Features, Leaf, Model, Node as ModelNode, Precondition, Provenance,
+    Row, Scalar, Schema, Test, Tree,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -97,7 +97,7 @@ fn model() -> impl Strategy<Value = Model> {
 fn model_of(logged: Schema, derived: impl IntoIterator<Item = String>, precondition: &Expr) -> Model {
     let derived = derived.into_iter().enumerate();
     let derived: Vec<_> =
-        derived.map(|(i, expression)| Derived { name: format!("d{i}"), expression }).collect();
+        derived.map(|(i, expression)| DerivedFeature { name: format!("d{i}"), expression }).collect();
     let typed = precondition.resolve_bool(&logged).unwrap();
     let features = Features::new(logged, &derived).unwrap();
     let slots = features.all().features();

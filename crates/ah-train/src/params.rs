@@ -90,9 +90,10 @@ pub struct Params {
     /// How the inputs that calibrate the promise are kept out of the fit.
     #[cfg_attr(feature = "cli", arg(long, value_enum, default_value_t = Params::default().promise))]
     pub promise: PromiseMode,
-    /// What to do with an input outside the range of its leaf's training inputs.
-    #[cfg_attr(feature = "cli", arg(long, value_enum, default_value_t = Params::default().outside))]
-    pub outside: Outside,
+    /// What to do with an input outside the range of its leaf's training inputs [default: safe; decide for a log of
+    /// fewer than 500 inputs, where nearly every new input is outside].
+    #[cfg_attr(feature = "cli", arg(long, value_enum))]
+    pub outside: Option<Outside>,
     /// An optimization file that replaces the built-in one of the log's name.
     #[serde(skip)]
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE.toml"))]
@@ -186,7 +187,7 @@ impl Default for Params {
             max_risk: Some(0.01),
             max_slowdown: 1.05,
             promise: PromiseMode::Auto,
-            outside: Outside::Safe,
+            outside: None,
             optimization: None,
             policy: None,
         }

@@ -113,9 +113,17 @@ impl Recipe<'_> {
         })
     }
 
+    /// Returns what to do outside of a leaf's ranges: as asked, else a safe pick where the ranges mean something. In
+    /// leaves of few inputs they do not: on the 232 inputs of mm HF, safe picks lose 0.0013 ± 0.0005 more.
+    pub fn outside(&self) -> Outside {
+        const FEWEST: usize = 500;
+        let default = if self.task.usable.len() < FEWEST { Outside::Decide } else { Outside::Safe };
+        self.params.outside.unwrap_or(default)
+    }
+
     fn fit(&self, rows: &Rows<'_>, targets: &Targets) -> Result<FittedTrees, TrainError> {
         let mut trees = fit_all(self.configurations, rows, targets)?;
-        if self.params.outside == Outside::Safe {
+        if self.outside() == Outside::Safe {
             trees.watch(&self.task.table, rows, targets);
         }
         Ok(trees)

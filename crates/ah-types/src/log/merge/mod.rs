@@ -3,11 +3,11 @@
 //! The machines have the same kind of device. Each measured its part of one sequence, and a small sample of inputs
 //! that all of them measured shows whether their times agree. [`merge()`] holds no row:
 //!
-//! 1. [`shard`] reads a log once: it checks every row, and keeps a digest of each input.
-//! 2. [`metadata`] compares the first lines, and refuses logs that do not belong together.
-//! 3. [`inputs`] gives each input to the first log that holds it. Later logs repeat it; their rows are left out.
-//! 4. [`machines`] compares the times of the repeated inputs.
-//! 5. [`output`] copies the rows that stay, byte by byte, into a file beside the output, and renames it at the end.
+//! 1. `shard` reads a log once: it checks every row, and keeps a digest of each input.
+//! 2. `metadata` compares the first lines, and refuses logs that do not belong together.
+//! 3. `inputs` gives each input to the first log that holds it. Later logs repeat it; their rows are left out.
+//! 4. `machines` compares the times of the repeated inputs.
+//! 5. `output` copies the rows that stay, byte by byte, into a file beside the output, and renames it at the end.
 //!
 //! Nothing here compares a file's time with this machine's clock, because clocks of a cluster disagree.
 

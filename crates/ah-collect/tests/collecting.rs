@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use ah_types::log;
-use common::{Folder, error, fake, inputs, succeed};
+use common::{Folder, collector_at_work, error, fake, inputs, succeed};
 
 #[test]
 fn every_kind_of_outcome_is_kept() {
@@ -77,18 +77,7 @@ fn killed_and_run_again_it_goes_on_in_the_same_sequence() {
     let (whole, cut) = (Folder::new(), Folder::new());
     succeed(fake(&whole).args(["--num-samples", "40"]));
 
-    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ah-collect"))
-        .args(["--backend", "fake", "--name", "fake", "--num-samples", "40", "-o"])
-        .arg(cut.log())
-        .env("AH_FAKE_PACE_US", "1000")
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let start = Instant::now();
-    while std::fs::read_to_string(cut.log()).map_or(0, |t| t.lines().count()) < 100 {
-        assert!(start.elapsed() < Duration::from_secs(60), "nothing is written");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    let mut child = collector_at_work(&cut, &["--num-samples", "40"], "1000", 100);
     child.kill().unwrap(); // SIGKILL
     child.wait().unwrap();
     let before = inputs(&cut).len();
@@ -168,18 +157,7 @@ fn two_processes_on_one_file_never_interleave_lines() {
 fn a_second_collector_of_the_same_inputs_says_so_and_stops() {
     for shard in ["1/1", "2/3"] {
         let folder = Folder::new();
-        let mut first = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ah-collect"))
-            .args(["--backend", "fake", "--name", "fake", "--num-samples", "30", "--shard", shard, "-o"])
-            .arg(folder.log())
-            .env("AH_FAKE_PACE_US", "2000")
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let start = Instant::now();
-        while std::fs::read_to_string(folder.log()).map_or(0, |t| t.lines().count()) < 5 {
-            assert!(start.elapsed() < Duration::from_secs(60), "nothing is written");
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        let mut first = collector_at_work(&folder, &["--num-samples", "30", "--shard", shard], "2000", 5);
         let (code, message) = error(fake(&folder).args(["--num-samples", "30", "--shard", shard]));
         assert_eq!(code, 4);
         assert!(

@@ -2,11 +2,8 @@
 
 mod common;
 
-use std::process::Stdio;
-use std::time::{Duration, Instant};
-
 use assert_cmd::Command;
-use common::{Folder, error, fake, inputs, succeed};
+use common::{Folder, collector_at_work, error, fake, inputs, succeed};
 
 /// Measures the first draws on every machine, then this machine's shard of all draws.
 fn collect(folder: &Folder, log: &str, shard: &str) {
@@ -76,18 +73,8 @@ fn a_machine_that_disagrees_is_refused_with_what_to_do() {
 fn a_log_that_a_collector_still_writes_is_refused() {
     for shard in ["1/1", "1/2"] {
         let folder = Folder::new();
-        let mut collector = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ah-collect"))
-            .args(["--backend", "fake", "--name", "fake", "--num-samples", "100000", "--shard", shard, "-o"])
-            .arg(folder.log())
-            .env("AH_FAKE_PACE_US", "500")
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let start = Instant::now();
-        while std::fs::read_to_string(folder.log()).map_or(0, |t| t.lines().count()) < 20 {
-            assert!(start.elapsed() < Duration::from_secs(60), "nothing is written");
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        let mut collector =
+            collector_at_work(&folder, &["--num-samples", "100000", "--shard", shard], "500", 20);
         let (code, message) = error(merge(&folder).args(["train.txt", "-o", "all.txt"]));
         collector.kill().unwrap();
         collector.wait().unwrap();

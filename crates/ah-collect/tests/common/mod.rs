@@ -2,6 +2,8 @@
 #![allow(dead_code)] // Each test file uses a part.
 
 use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
 use assert_cmd::Command;
 
@@ -58,4 +60,23 @@ pub fn error(command: &mut Command) -> (i32, String) {
 pub fn inputs(folder: &Folder) -> Vec<String> {
     let log = ah_types::log::read(&[folder.log()]).unwrap();
     log.inputs.into_iter().map(|i| i.text.into_string()).collect()
+}
+
+/// Starts collecting with the fake device, `pace` microseconds a step, and returns once the log has `lines` lines.
+pub fn collector_at_work(folder: &Folder, args: &[&str], pace: &str, lines: usize) -> Child {
+    let child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ah-collect"))
+        .args(["--backend", "fake", "--name", "fake"])
+        .args(args)
+        .arg("-o")
+        .arg(folder.log())
+        .env("AH_FAKE_PACE_US", pace)
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let start = Instant::now();
+    while std::fs::read_to_string(folder.log()).map_or(0, |t| t.lines().count()) < lines {
+        assert!(start.elapsed() < Duration::from_secs(60), "nothing is written");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child
 }

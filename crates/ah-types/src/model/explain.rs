@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::data::{Model, OutsidePolicy};
+use super::data::Model;
 use crate::choice::ChoiceId;
 use crate::context::Value;
 use crate::row::Row;
@@ -110,11 +110,7 @@ impl Model {
         let end = tree.leaf_index(&row, |slot, category| self.knows(slot, category)).ok()?;
         let tests = way(tree, end).map(|(test, left)| sentence(test, left, &row, names)).collect();
         let leaf = tree.leaf(end)?;
-        let outside = if self.outside == OutsidePolicy::Decide && leaf.ranges.is_empty() {
-            Vec::new()
-        } else {
-            outside(leaf, &logged, names)
-        };
+        let outside = outside(leaf, &logged, names);
         let evidence = leaf.ranking.iter().filter(|ranked| ranked.measured > 0).map(|ranked| Evidence {
             choice: self.choice_name(ranked.choice).to_owned(),
             slowdown: ranked.slowdown,

@@ -171,11 +171,6 @@ fn columns(model: &Model) -> Vec<FeatureColumn<'_>> {
     features.map(|f| FeatureColumn { name: &f.name, numerical: numerical(f.kind) }).collect()
 }
 
-/// Returns the input's values in the order of the model's features.
-fn values(model: &Model, evaluation: &Evaluation, input: u32) -> Vec<Value> {
-    evaluation.values(model, input)
-}
-
 fn point(model: &Model, evaluation: &Evaluation, taken: &Taken) -> Point {
     let json = |value: &Value| match value {
         Value::Number(x) => serde_json::json!(x),
@@ -184,7 +179,7 @@ fn point(model: &Model, evaluation: &Evaluation, taken: &Taken) -> Point {
     let cells = evaluation.table.cells(taken.input).iter();
     let winner = cells.min_by(|a, b| a.time.total_cmp(&b.time)).map_or(taken.choice, |cell| cell.choice);
     Point {
-        values: values(model, evaluation, taken.input).iter().map(json).collect(),
+        values: evaluation.values(model, taken.input).iter().map(json).collect(),
         winner: winner.index(),
         taken: taken.choice.index(),
         slowdown: taken.log_slowdown.exp(),
@@ -223,7 +218,7 @@ fn worst<'a>(model: &Model, evaluation: &'a Evaluation, taken: &[Taken]) -> Vec<
             .map(|cell| (table.choices[cell.choice.index()].as_str(), cell.time))
             .collect();
         times.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let values = values(model, evaluation, t.input);
+        let values = evaluation.values(model, t.input);
         WorstInput {
             input: names.iter().zip(&values).map(|(f, value)| format!("{}={value}", f.name)).collect(),
             slowdown: t.log_slowdown.exp(),
@@ -249,7 +244,7 @@ fn noise(table: &Table, taken: &[Taken]) -> Noise {
 fn nodes(model: &Model, tree: &Tree, evaluation: &Evaluation, taken: &[Taken]) -> Vec<NodeFacts> {
     let mut here = vec![(0_usize, 0.0); tree.nodes.len()];
     for t in taken {
-        let values = values(model, evaluation, t.input);
+        let values = evaluation.values(model, t.input);
         let logged = model.row(&values[..]);
         let end: Result<usize, Unsure> =
             tree.leaf_index(&model.features.row(&logged), |slot, category| model.knows(slot, category));

@@ -9,9 +9,11 @@ mkdir -p target
 failed=no
 cargo test --workspace --quiet --no-fail-fast 2>&1 | tee -a $log || failed=yes
 if python3 -m pytest --version > /dev/null 2>&1; then
-  python3 -m pytest -q -rs python 2>&1 | tee -a $log || failed=yes
+  for folder in python bench; do
+    python3 -m pytest -q -rs $folder 2>&1 | tee -a $log || failed=yes
+  done
 else
-  echo "skipped: pytest is missing (pip install pytest), so python/ is not tested" | tee -a $log
+  echo "skipped: pytest is missing (pip install pytest), so python/ and bench/ are not tested" | tee -a $log
 fi
 
 # Each says what it misses where it cannot run.

@@ -1,0 +1,13 @@
+"""The selectors, by name. Each makes a ``Fitted`` of a task and the inputs to learn from."""
+
+from . import ah_train, fixed, lightgbm, scikit
+
+SELECTORS = {
+    "fallback": fixed.fallback,
+    "best-single": fixed.best_single,
+    "tree-8": scikit.tree,
+    "forest": scikit.forest,
+    "lightgbm": lightgbm.fit,
+    "ah-train": ah_train.with_promise,
+    "ah-train-always": ah_train.always,
+}

@@ -1,0 +1,116 @@
+"""A task: an optimization's log, read once and split by fixed rules."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import pathlib
+import statistics
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import tomllib
+from autoheuristic import Log
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TEST_SHARE = 0.2
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input: its features, and the time of each offered choice; infinite where the choice failed."""
+
+    values: tuple
+    times: dict[str, float]
+    line: str
+    """The features as the log has them, joined by commas."""
+
+    @property
+    def best(self) -> float:
+        """The least time."""
+        return min(self.times.values())
+
+    def worked(self, choice: str | None) -> bool:
+        """Returns True if the choice was offered and has a time."""
+        return math.isfinite(self.times.get(choice, math.inf))
+
+
+@dataclass(frozen=True)
+class Task:
+    """What one line of ``tasks.toml`` names."""
+
+    name: str
+    path: pathlib.Path
+    optimization: pathlib.Path | None
+    dimensions: list[str]
+    fallback: str | None
+    devices: list[str]
+    log: Log = field(repr=False)
+    inputs: list[Input] = field(repr=False)
+
+    def split(self, kind: str, seed: int, tasks: dict[str, Task]) -> Iterator[tuple[str, list[Input], list[Input]]]:
+        """Yields a name, the inputs to learn from and the inputs to judge on."""
+        if kind == "devices":
+            for other in self.devices:
+                if other in tasks:
+                    yield f"{self.name} on {other}", self.inputs, tasks[other].inputs
+            return
+        slots = [self.log.features.index(name) for name in self.dimensions]
+        parts: tuple[list[Input], list[Input]] = ([], [])
+        for i in self.inputs:
+            key = i.line if kind == "inputs" else ",".join(str(i.values[slot]) for slot in slots)
+            parts[held_out(key, seed)].append(i)
+        yield self.name, *parts
+
+    def write(self, inputs: Iterable[Input], path: pathlib.Path) -> None:
+        """Writes a log of these inputs, with one row for each choice."""
+        log = Log(self.log.name)
+        log.metadata, log.features = self.log.metadata, self.log.features
+        for i in inputs:
+            log.add(dict(zip(log.features, i.values)), i.times)
+        log.write(path)
+
+
+def held_out(key: str, seed: int) -> bool:
+    """Returns True if the input or shape belongs to the test part: the fixed rule of the README."""
+    digest = hashlib.sha256(f"{seed}:{key}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") < TEST_SHARE * 2**64
+
+
+def load(folder: pathlib.Path, names: set[str] | None) -> dict[str, Task]:
+    """Reads the logs of ``tasks.toml`` that the folder holds, and says which are missing."""
+    with open(pathlib.Path(__file__).parent / "tasks.toml", "rb") as file:
+        entries = tomllib.load(file)
+    if unknown := (names or set()) - entries.keys():
+        raise SystemExit(f"unknown tasks {', '.join(sorted(unknown))}; there are {', '.join(entries)}")
+    wanted = names or set(entries)
+    wanted |= {other for name in wanted for other in entries[name].get("devices", [])}
+    tasks = {}
+    for name, entry in entries.items():
+        if name not in wanted:
+            continue
+        inside = entry["log"].removeprefix("repository:")
+        path = folder / inside if inside == entry["log"] else ROOT / inside
+        if not path.exists():
+            print(f"skipped {name}: no file {path}", flush=True)
+            continue
+        log = Log.read(path, skip_bad_rows=True)
+        optimization = entry.get("optimization")
+        tasks[name] = Task(
+            name,
+            path,
+            folder / optimization if optimization else None,
+            entry["dimensions"],
+            entry.get("fallback"),
+            entry.get("devices", []),
+            log,
+            list(_inputs(log)),
+        )
+    return tasks
+
+
+def _inputs(log: Log) -> Iterator[Input]:
+    for values, samples in log.inputs().items():
+        times = {choice: statistics.median(ms) for choice, ms in samples.items()}
+        if any(map(math.isfinite, times.values())):
+            yield Input(values, times, ",".join(map(str, values)))

@@ -7,7 +7,8 @@ use ah_types::log::LogError;
 use ah_types::{ModelError, OptimizationError};
 
 use crate::exit;
-use crate::output::{OutputError, stderr};
+use crate::messages;
+use crate::output::OutputError;
 
 /// An error that ends a command line.
 pub trait FatalError: Error {
@@ -19,7 +20,9 @@ impl FatalError for LogError {
     fn exit_code(&self) -> u8 {
         match self {
             Self::Io { .. } => exit::IO,
-            Self::Malformed { .. } | Self::Metadata { .. } => exit::BAD_INPUT,
+            Self::Malformed { .. } | Self::Metadata { .. } | Self::OtherOptimization { .. } => {
+                exit::BAD_INPUT
+            }
             Self::Empty { .. } => exit::TOO_LITTLE,
         }
     }
@@ -55,7 +58,7 @@ pub fn finish<E: FatalError>(result: Result<u8, E>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            stderr(&format!("error: {}\n", with_causes(&error)));
+            messages::error(&with_causes(&error));
             ExitCode::from(error.exit_code())
         }
     }

@@ -31,7 +31,12 @@ pub fn stdout(text: &str) -> Result<(), OutputError> {
 /// Writes `text`, made [printable](printable()), to standard error. If standard error is closed or full,
 /// the message is lost and the work continues: `eprintln!` would panic.
 pub fn stderr(text: &str) {
-    let _ = io::stderr().lock().write_all(printable(text).as_bytes());
+    raw_stderr(&printable(text));
+}
+
+/// [`stderr`] of text that is printable, or colours it.
+pub(crate) fn raw_stderr(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Returns the text with control characters escaped, except line ends and tabs: names come from files, and

@@ -2,22 +2,48 @@
 
 use std::path::PathBuf;
 
+use ah_cli::arguments::{ShellCommand, TerminalFlags, one_of};
 use ah_codegen::{Detail, TARGETS, Target, WriteMode};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Parser, ValueEnum};
+use clap::{Args, Parser, ValueEnum};
 
-/// Turns a learned model into source code
+/// Turn a learned model into source code.
 ///
 /// Exit codes: 0 done; 1 --mode check found a difference; 2 wrong command line; 3 the model or a
 /// template is not valid; 4 reading or writing failed.
 #[derive(Debug, Parser)]
-#[command(version)]
+#[command(
+    version,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = EXAMPLES,
+    mut_arg("verbose", |arg| arg.help("Print details too: each file that changes"))
+)]
 pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Option<ShellCommand>,
+    #[command(flatten)]
+    pub request: Option<RequestArguments>,
+    #[command(flatten)]
+    pub terminal: TerminalFlags,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  A Rust crate in generated/:
+    ah-codegen model.json
+  A C header and a Python module in another folder:
+    ah-codegen model.json --target c,python --out src/heuristics
+  In CI: fail if the generated code is stale, and print the difference:
+    ah-codegen model.json --mode check";
+
+/// What to generate, and where.
+#[derive(Debug, Args)]
+pub struct RequestArguments {
     /// The model, as ah-train writes it
     #[arg(value_name = "MODEL")]
     pub model: PathBuf,
     /// What to generate, separated by commas
-    #[arg(long, value_name = "TARGETS", value_delimiter = ',', default_value = "rust", value_parser = targets())]
+    #[arg(long, value_name = "TARGETS", value_delimiter = ',', default_value = "rust", value_parser = one_of(TARGETS.map(|target| (target.name(), target))))]
     pub target: Vec<&'static dyn Target>,
     /// The most choices that a leaf ranks
     #[arg(long, value_name = "CHOICES", default_value_t = Detail::default().ranking)]
@@ -37,11 +63,9 @@ pub struct Arguments {
     /// The folder of the crate ah-runtime: the Rust crate gets the feature `runtime`
     #[arg(long, value_name = "PATH")]
     pub runtime_path: Option<PathBuf>,
-}
-
-fn targets() -> impl TypedValueParser<Value = &'static dyn Target> {
-    PossibleValuesParser::new(TARGETS.map(Target::name))
-        .try_map(|name| TARGETS.into_iter().find(|target| target.name() == name).ok_or("not a target"))
+    /// Print the report as JSON on standard output, with the difference
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -58,5 +82,18 @@ impl From<ModeArgument> for WriteMode {
             ModeArgument::Check => Self::Check,
             ModeArgument::DryRun => Self::DryRun,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn every_help_text_has_examples_that_are_valid() {
+        Arguments::command().debug_assert();
+        assert_eq!(ah_cli::arguments::wrong_examples(&Arguments::command()), Vec::<String>::new());
     }
 }

@@ -4,20 +4,43 @@ mod cli;
 
 use std::process::ExitCode;
 
-use ah_cli::{FatalError, exit, stderr, stdout};
+use ah_cli::{OutputError, detail, error, exit, status, stdout};
 use ah_codegen::{CodegenError, Detail, Report, Request, WriteMode, generate};
 use ah_types::Model;
-use clap::Parser;
-use cli::Arguments;
+use cli::{Arguments, RequestArguments};
 
-fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    ah_cli::finish(run(&arguments).map(|report| tell(&arguments, &report)))
+/// An error that ends the command.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Codegen(#[from] CodegenError),
+    #[error(transparent)]
+    Output(#[from] OutputError),
 }
 
-fn run(arguments: &Arguments) -> Result<Report, CodegenError> {
-    let model = Model::read(&arguments.model)?;
-    generate(&Request {
+impl ah_cli::FatalError for Failure {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Codegen(e) => e.exit_code(),
+            Self::Output(e) => e.exit_code(),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments: Arguments = ah_cli::arguments::parse();
+    arguments.terminal.apply();
+    ah_cli::finish(match (&arguments.command, &arguments.request) {
+        (Some(command), _) => command.print::<Arguments>().map(|()| exit::SUCCESS).map_err(Failure::from),
+        (None, Some(request)) => run(request),
+        // clap requires a model or a subcommand.
+        (None, None) => Ok(exit::USAGE),
+    })
+}
+
+fn run(arguments: &RequestArguments) -> Result<u8, Failure> {
+    let model = Model::read(&arguments.model).map_err(CodegenError::from)?;
+    let report = generate(&Request {
         model: &model,
         targets: &arguments.target,
         out: &arguments.out,
@@ -25,23 +48,27 @@ fn run(arguments: &Arguments) -> Result<Report, CodegenError> {
         mode: arguments.mode.into(),
         templates: arguments.templates.as_deref(),
         runtime_path: arguments.runtime_path.as_deref(),
-    })
+    })?;
+    tell(arguments, &report)
 }
 
 /// Prints the report: the diff is data and goes to standard output, everything else to standard error.
 /// Returns the exit code.
-fn tell(arguments: &Arguments, report: &Report) -> u8 {
-    stderr(&report.to_string());
-    if report.mode != WriteMode::Check || report.is_same() {
-        return exit::SUCCESS;
+fn tell(arguments: &RequestArguments, report: &Report) -> Result<u8, Failure> {
+    status(&report.to_string());
+    detail(&report.changed_files());
+    let is_stale = report.mode == WriteMode::Check && !report.is_same();
+    if arguments.json {
+        stdout(&format!("{}\n", report.json()))?;
+    } else if is_stale {
+        stdout(&report.diff())?;
     }
-    if let Err(error) = stdout(&report.diff()) {
-        stderr(&format!("error: {error}\n"));
-        return error.exit_code();
+    if !is_stale {
+        return Ok(exit::SUCCESS);
     }
     let words: Vec<String> = std::env::args().collect();
     let mending = words.join(" ").replace("--mode=check", "").replace("--mode check", "");
     let mending: Vec<&str> = mending.split_whitespace().collect();
-    stderr(&format!("error: {} is stale; run: {}\n", arguments.out.display(), mending.join(" ")));
-    exit::CHECK_FAILED
+    error(&format!("{} is stale; run: {}", arguments.out.display(), mending.join(" ")));
+    Ok(exit::CHECK_FAILED)
 }

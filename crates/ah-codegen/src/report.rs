@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use serde_json::json;
 use similar::TextDiff;
 
 use crate::files::Files;
@@ -76,6 +77,33 @@ impl Report {
             }
         }
         text
+    }
+
+    /// Returns the changed files, one a line.
+    #[must_use]
+    pub fn changed_files(&self) -> String {
+        let line = |generated: &GeneratedFiles, path: &str, change: &Change| {
+            format!("  {}: {}\n", change.name(), generated.path(path).display())
+        };
+        let of = |generated: &GeneratedFiles| -> String {
+            let changed = generated.changes.iter().filter(|(_, change)| *change != Change::Same);
+            changed.map(|(path, change)| line(generated, path, change)).collect()
+        };
+        self.generated.iter().map(of).collect()
+    }
+
+    /// Returns the report as JSON: for each target, its place and the change of each file; under
+    /// [`WriteMode::Check`] also the diff.
+    #[must_use]
+    pub fn json(&self) -> serde_json::Value {
+        let of = |generated: &GeneratedFiles| {
+            let file = |(path, change): &(String, Change)| json!({ "path": generated.path(path), "change": change.name() });
+            let files: Vec<_> = generated.changes.iter().map(file).collect();
+            json!({ "target": generated.target, "place": generated.place, "files": files })
+        };
+        let targets: Vec<_> = self.generated.iter().map(of).collect();
+        let diff = (self.mode == WriteMode::Check).then(|| self.diff());
+        json!({ "mode": self.mode.name(), "same": self.is_same(), "targets": targets, "diff": diff })
     }
 }
 

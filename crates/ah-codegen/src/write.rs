@@ -37,6 +37,31 @@ pub enum Change {
     Obsolete(String),
 }
 
+impl WriteMode {
+    /// Returns its name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::Check => "check",
+            Self::DryRun => "dry-run",
+        }
+    }
+}
+
+impl Change {
+    /// Returns the change in one word.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Same => "same",
+            Self::Differs(_) => "changed",
+            Self::Obsolete(_) => "removed",
+        }
+    }
+}
+
 /// Compares the files with those at `place` and replaces them if the mode says so.
 pub(crate) fn write(
     place: &Path,

@@ -12,6 +12,7 @@ use crate::observer::Observer;
 use crate::options::Options;
 use crate::plan::InputQueue;
 use crate::summary::Summary;
+use crate::units;
 
 /// Measures with all runners at once and appends each input to the log as soon as it is done. Ends at a
 /// limit of `options`, when the inputs end, or when `stop` is set. The runners are of one optimization on
@@ -76,15 +77,14 @@ fn plan(
     let log = options.output.display();
     if let Some(line) = &appender.torn_line {
         let shown: String = line.chars().take(60).collect();
-        observer.message(&format!(
-            "{log}: the last line was torn ({shown:?}); it was cut off, and the run goes on"
-        ));
+        observer.warning(&format!("{log}: the last line was torn and is cut off: {shown:?}"));
     }
     if done > 0 {
-        observer.message(&format!("{log} holds {done} inputs already"));
+        observer.message(&format!("{log} holds {} already", units::count(done, "input")));
     }
     if short > 0 {
-        observer.message(&format!("{log}: {short} inputs lack choices, which are measured now"));
+        observer
+            .message(&format!("{log}: measuring the missing choices of {}", units::count(short, "input")));
     }
     Ok(LimitedQueue {
         queue,

@@ -7,13 +7,16 @@ use crate::error::CollectError;
 use crate::plan::{EarlierInputs, InputQueue, Shard};
 use ah_measure::sampling::Rng;
 use ah_measure::{Failure, Measurement, Runner, measure};
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 
 /// One judged input. Times are medians in milliseconds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct JudgedInput {
     /// The input in a few words.
     pub label: String,
     /// The input.
+    #[serde(serialize_with = "features")]
     pub context: Context,
     /// The heuristic's choice; `None` if it was unsure.
     pub chosen: Option<String>,
@@ -55,7 +58,7 @@ impl JudgedInput {
 }
 
 /// The choices that a heuristic is compared with.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct References {
     /// The choice that runs without a heuristic.
     pub fallback: String,
@@ -132,6 +135,24 @@ impl Judgement {
         #[allow(clippy::cast_precision_loss)]
         let share = decided as f64 / self.inputs.len().max(1) as f64;
         share
+    }
+
+    /// Returns all figures, and every input.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        json!({
+            "references": self.references,
+            "slowdown": self.slowdown(),
+            "speedup_over_fallback": self.speedup(),
+            "gain_over_baseline": self.gain(),
+            "fallback_slowdown": self.fallback_slowdown(),
+            "coverage": self.coverage(),
+            "slower_inputs": self.slower_inputs(),
+            "plain_slowdown": self.plain_slowdown(),
+            "plain_untimed": self.plain_untimed(),
+            "inputs": self.inputs,
+            "left_out": self.left_out,
+        })
     }
 }
 
@@ -243,6 +264,13 @@ pub fn model(model: &Model) -> impl FnMut(&Context, Option<&[&str]>) -> Option<S
         };
         decided.ok().map(|ranked| model.choice_name(ranked.choice).to_owned())
     }
+}
+
+fn features<S: Serializer>(context: &Context, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(context.iter().map(|(name, value)| match value {
+        ah_types::Value::Number(number) => (name, json!(number)),
+        ah_types::Value::Category(category) => (name, json!(**category)),
+    }))
 }
 
 fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {

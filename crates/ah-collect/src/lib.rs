@@ -36,6 +36,7 @@ mod options;
 mod own;
 pub mod plan;
 mod summary;
+mod units;
 pub mod worker;
 
 pub use ah_measure::{self, sampling};

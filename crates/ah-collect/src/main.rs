@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use ah_cli::stderr;
+use ah_cli::arguments::ShellCommand;
+use ah_cli::status;
 use ah_collect::backend::{self, Backend};
-use ah_collect::cli::{self, MergeFlags, RunFlags, RunnerSource};
+use ah_collect::cli::{self, Listing, MergeFlags, RunFlags, RunnerSource};
 use ah_collect::worker::{Limits, Worker};
 use ah_collect::{CollectError, CudaSource};
 use ah_measure::Runner;
@@ -14,9 +15,13 @@ use ah_types::log::Log;
 use clap::{Parser, ValueEnum};
 
 fn main() -> ExitCode {
-    let flags = Flags::parse();
+    let flags: Flags = ah_cli::arguments::parse();
+    flags.run.terminal.apply();
     ah_cli::finish(match &flags.command {
         Some(Command::Merge(merge)) => cli::merge_logs(merge),
+        Some(Command::Shell(command)) => {
+            command.print::<Flags>().map(|()| ah_cli::exit::SUCCESS).map_err(CollectError::from)
+        }
         None => cli::run(&flags, &flags.run),
     })
 }
@@ -30,7 +35,9 @@ fn main() -> ExitCode {
     name = "ah-collect",
     version,
     args_conflicts_with_subcommands = true,
-    subcommand_negates_reqs = true
+    subcommand_negates_reqs = true,
+    after_help = EXAMPLES,
+    mut_arg("verbose", |arg| arg.help("Print details too: a line for each input"))
 )]
 struct Flags {
     #[command(subcommand)]
@@ -61,7 +68,20 @@ struct Flags {
 enum Command {
     /// Merge the logs of several machines into one log, and report whether the machines agree
     Merge(MergeFlags),
+    #[command(flatten)]
+    Shell(ShellCommand),
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  Measure for two minutes; the same command continues an interrupted run:
+    ah-collect --name mm --max-seconds 120
+  A kernel or commands of your own, described in a file:
+    ah-collect --optimization own.toml -o own.txt
+  The contents of a log:
+    ah-collect --describe train.txt
+  Judge a model on 50 fresh inputs:
+    ah-collect --use-heuristic model.json --num-samples 50";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum BackendFlag {
@@ -82,7 +102,7 @@ impl Flags {
             BackendFlag::Auto => {
                 let (backend, reason) = Backend::auto();
                 if let Some(reason) = reason {
-                    stderr(&format!("measuring on the CPU: {reason}\n"));
+                    status(&format!("measuring on the CPU: {reason}\n"));
                 }
                 backend
             }
@@ -200,15 +220,12 @@ impl RunnerSource for Flags {
         self.cuda_source(None).ok().flatten()?.work(log)
     }
 
-    fn list(&self) -> Result<String, CollectError> {
+    fn list(&self) -> Result<Vec<Listing>, CollectError> {
         if let Some(source) = self.cuda_source(None)? {
-            let choices = source.choices();
-            let listed: String = choices.iter().map(|choice| format!("\n    {choice}")).collect();
-            let about = cli::list_of(&self.chosen(None, Backend::Cuda)?, None);
-            return Ok(format!("{about}\n  {} choices:{listed}", choices.len()));
+            return Ok(vec![Listing::with_choices(&self.chosen(None, Backend::Cuda)?, source.choices())]);
         }
         if let Some(commands) = self.commands(None)? {
-            return Ok(cli::list_of(&commands.subject().optimization, Some(commands.subject())));
+            return Ok(vec![Listing::of(commands.subject())]);
         }
         let backend = self.backend();
         let optimizations = match (&self.name, backend) {
@@ -226,12 +243,23 @@ impl RunnerSource for Flags {
             self.device,
             false,
         ) {
-            Ok(runner) => Ok(cli::list_of(&optimization, Some(runner.subject()))),
-            Err(CollectError::Usage(_)) => {
-                Ok(format!("{}\n  not measured with --backend {backend}", cli::list_of(&optimization, None)))
-            }
+            Ok(runner) => Ok(Listing::of(runner.subject())),
+            Err(CollectError::Usage(_)) => Ok(Listing::unmeasured(&optimization)),
             Err(e) => Err(e),
         };
-        Ok(optimizations.into_iter().map(list).collect::<Result<Vec<_>, CollectError>>()?.join("\n"))
+        optimizations.into_iter().map(list).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn every_help_text_has_examples_that_are_valid() {
+        Flags::command().debug_assert();
+        assert_eq!(ah_cli::arguments::wrong_examples(&Flags::command()), Vec::<String>::new());
     }
 }

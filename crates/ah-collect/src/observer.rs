@@ -20,6 +20,11 @@ pub trait Observer {
         let _ = text;
     }
 
+    /// Reports a warning to the user.
+    fn warning(&mut self, text: &str) {
+        let _ = text;
+    }
+
     /// The run ends.
     fn finish(&mut self) {}
 }

@@ -6,6 +6,10 @@ use std::time::{Duration, Instant};
 
 use ah_measure::{Failure, Measurement};
 use ah_types::Outcome;
+use serde::{Serialize, Serializer};
+use serde_json::json;
+
+use crate::units::{count, duration};
 
 /// The summary of a run.
 #[derive(Clone, Debug)]
@@ -107,8 +111,10 @@ impl Summary {
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { measured, resumed, elapsed, .. } = self;
-        write!(f, "measured {measured} inputs in {:.1} s", elapsed.as_secs_f64())?;
-        write!(f, " ({:.1} inputs/s, busy measuring {:.0} %)", self.rate(), self.busy() * 100.0)?;
+        write!(f, "measured {} in {}", count(*measured, "input"), duration(*elapsed))?;
+        if *measured > 0 {
+            write!(f, " ({}, {:.0} % of the time in choices)", rate(self.rate()), self.busy() * 100.0)?;
+        }
         if *resumed > 0 {
             write!(f, "; the log held {resumed} before")?;
         }
@@ -118,11 +124,11 @@ impl fmt::Display for Summary {
             let won = wins.iter().take(SHOWN).map(|(name, n)| format!("{name} {n}"));
             write!(f, "\nwins: {}", won.collect::<Vec<_>>().join(", "))?;
             if wins.len() > SHOWN {
-                write!(f, ", and {} more choices", wins.len() - SHOWN)?;
+                write!(f, ", and {}", count((wins.len() - SHOWN) as u64, "more choice"))?;
             }
         }
         for (reason, n) in &self.skipped_inputs {
-            write!(f, "\nskipped {n} inputs: {reason}")?;
+            write!(f, "\nskipped {}: {reason}", count(*n, "input"))?;
         }
         by_reason(f, "skipped", &self.skipped)?;
         by_reason(f, "failed", &self.failed)?;
@@ -146,18 +152,48 @@ fn by_reason(
     for (reason, choices) in reasons.iter().take(SHOWN) {
         let times: u64 = choices.iter().map(|(_, n)| n).sum();
         let names: Vec<_> = choices.iter().take(3).map(|(name, _)| *name).collect();
-        let more = if choices.len() > 3 { ", …" } else { "" };
-        write!(
-            f,
-            "\n{what} {times} times ({} choices: {}{more}): {reason}",
-            choices.len(),
-            names.join(", ")
-        )?;
+        let more = match choices.len() {
+            0..=3 => String::new(),
+            all => format!(" and {} more", all - 3),
+        };
+        write!(f, "\n{what} {} ({}{more}): {reason}", count(times, "time"), names.join(", "))?;
     }
     if reasons.len() > SHOWN {
-        write!(f, "\n{what} for {} more reasons: see the outcomes file", reasons.len() - SHOWN)?;
+        let more = count((reasons.len() - SHOWN) as u64, "more reason");
+        write!(f, "\n{what} for {more}: see the outcomes file")?;
     }
     Ok(())
+}
+
+/// Returns a rate in a unit in which it is not below 1.
+fn rate(inputs_per_second: f64) -> String {
+    match inputs_per_second {
+        r if r >= 1.0 => format!("{r:.1} inputs/s"),
+        r if r >= 1.0 / 60.0 => format!("{:.1} inputs/min", r * 60.0),
+        r => format!("{:.1} inputs/h", r * 3600.0),
+    }
+}
+
+impl Serialize for Summary {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let by_choice = |counts: &BTreeMap<(String, String), u64>| -> Vec<_> {
+            let entry = |((choice, reason), n): (&(String, String), &u64)| json!({ "choice": choice, "reason": reason, "inputs": n });
+            counts.iter().map(entry).collect()
+        };
+        json!({
+            "measured": self.measured,
+            "resumed": self.resumed,
+            "seconds": self.elapsed.as_secs_f64(),
+            "seconds_in_choices": self.measuring.as_secs_f64(),
+            "runners": self.runners,
+            "interrupted": self.interrupted,
+            "wins": self.wins,
+            "skipped_inputs": self.skipped_inputs,
+            "skipped": by_choice(&self.skipped),
+            "failed": by_choice(&self.failed),
+        })
+        .serialize(serializer)
+    }
 }
 
 #[cfg(test)]
@@ -184,5 +220,6 @@ mod tests {
         summary.finish(true);
         summary.elapsed = Duration::from_secs(2);
         insta::assert_snapshot!(summary);
+        insta::assert_snapshot!("json", serde_json::to_string_pretty(&summary).unwrap());
     }
 }

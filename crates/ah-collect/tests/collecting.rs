@@ -88,7 +88,10 @@ fn killed_and_run_again_it_goes_on_in_the_same_sequence() {
     std::fs::write(cut.log(), &text).unwrap();
 
     let stderr = succeed(fake(&cut).args(["--num-samples", "40"]));
-    assert!(stderr.contains(r#"the last line was torn ("123,apples,stea"); it was cut off"#), "{stderr}");
+    assert!(
+        stderr.contains(r#"warning: train.txt: the last line was torn and is cut off: "123,apples,stea""#),
+        "{stderr}"
+    );
     assert!(stderr.contains(&format!("holds {before} inputs already")), "{stderr}");
     assert_eq!(cut.read("train.txt"), whole.read("train.txt"));
 
@@ -110,7 +113,7 @@ fn an_input_that_lacks_choices_is_completed() {
     std::fs::write(folder.log(), cut.join("\n") + "\n").unwrap();
 
     let stderr = succeed(fake(&folder).args(["--num-samples", "6"]));
-    assert!(stderr.contains("2 inputs lack choices, which are measured now"), "{stderr}");
+    assert!(stderr.contains("measuring the missing choices of 2 inputs"), "{stderr}");
     assert!(stderr.contains("measured 2 inputs"), "{stderr}");
     let sorted = |text: &str| {
         let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
@@ -123,10 +126,10 @@ fn an_input_that_lacks_choices_is_completed() {
     std::fs::remove_file(folder.path("train.txt.outcomes.jsonl")).unwrap();
     let completed = folder.read("train.txt");
     let stderr = succeed(fake(&folder).args(["--num-samples", "6"]));
-    assert!(stderr.contains("measured 1 inputs"), "{stderr}");
+    assert!(stderr.contains("measured 1 input "), "{stderr}");
     assert_eq!(folder.read("train.txt"), completed);
     let stderr = succeed(fake(&folder).args(["--num-samples", "7"]));
-    assert!(stderr.contains("measured 1 inputs") && stderr.contains("held 6 before"), "{stderr}");
+    assert!(stderr.contains("measured 1 input ") && stderr.contains("held 6 before"), "{stderr}");
 }
 
 #[test]

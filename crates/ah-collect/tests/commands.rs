@@ -84,7 +84,7 @@ fn bad_commands_cost_their_choice_and_nothing_else() {
     for reason in [
         "exit 3` ended with exit status: 3: the last word",
         "kill -9 $$` ended with signal: 9 (SIGKILL)",
-        "skipped 2 times (1 choices: missing): the program \"surely-not-a-program\" is not installed",
+        "skipped 2 times (missing): the program \"surely-not-a-program\" is not installed",
         "`sleep 1000` did not end within 2 s",
         "`yes` did not end within 2 s",
     ] {

@@ -138,6 +138,64 @@ fn a_log_is_described() {
     assert!(message.contains("missing.txt"), "{message}");
 }
 
+/// Returns the JSON on standard output, with each figure that a clock shows as `0`.
+fn json(command: &mut Command) -> String {
+    let mut value: serde_json::Value = serde_json::from_str(&stdout(command.args(["--json", "-q"]))).unwrap();
+    for (part, key) in [("run", "seconds"), ("run", "seconds_in_choices"), ("facts", "collection")] {
+        if let Some(found) = value.get_mut(part).and_then(|part| part.get_mut(key)) {
+            *found = 0.into();
+        }
+    }
+    serde_json::to_string_pretty(&value).unwrap()
+}
+
+#[test]
+fn every_result_is_complete_as_json() {
+    let folder = Folder::new();
+    model().write(&folder.path("model.json")).unwrap();
+    std::fs::write(folder.path("inputs.csv"), "size,kind\n7,apples\n9,pears\n5000,pears\n").unwrap();
+    let plain = || {
+        let mut command = Command::cargo_bin("ah-collect").unwrap();
+        command.current_dir(folder.path("."));
+        command
+    };
+    insta::assert_snapshot!("json of a run", json(fake(&folder).args(["--inputs", "inputs.csv"])));
+    insta::assert_snapshot!("json of a log", json(plain().args(["--describe", "train.txt", "train.txt"])));
+    let judge = ["--use-heuristic", "model.json", "--inputs", "inputs.csv"];
+    insta::assert_snapshot!("json of a judgement", json(fake(&folder).args(judge)));
+    succeed(fake(&folder).args(["--num-samples", "2", "-o", "again.txt"]));
+    let merge = ["merge", "train.txt", "again.txt", "-o", "merged.txt"];
+    insta::assert_snapshot!("json of a merge", json(plain().args(merge)));
+    insta::assert_snapshot!("json of the list", json(fake(&folder).arg("--list")));
+}
+
+#[test]
+fn quiet_prints_only_results_and_verbose_every_input() {
+    let folder = Folder::new();
+    let run = |flag: &str, seed: &str| {
+        let output =
+            fake(&folder).args(["--num-samples", "3", "-o", seed, "--seed", seed, flag]).output().unwrap();
+        assert!(output.status.success());
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(run("-q", "1"), (String::new(), String::new()));
+    let (_, verbose) = run("-v", "2");
+    assert!(verbose.contains("1 of 3 inputs") && verbose.contains("3 of 3 inputs"), "{verbose}");
+}
+
+#[test]
+fn a_log_of_another_optimization_is_refused_in_two_lines() {
+    let folder = Folder::new();
+    succeed(fake(&folder).args(["--num-samples", "2"]));
+    let mut command = Command::cargo_bin("ah-collect").unwrap();
+    command.current_dir(folder.path(".")).args(["--name", "softmax", "--backend", "cpu"]);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let message = String::from_utf8(output.stderr).unwrap();
+    let expected = "error: train.txt: the log is of fake, this run measures softmax\nwrite to another file: -o softmax.txt\n";
+    assert_eq!(message, expected);
+}
+
 #[test]
 fn logs_of_different_devices_do_not_merge() {
     let folder = Folder::new();

@@ -2,19 +2,63 @@
 
 use std::path::PathBuf;
 
+use ah_cli::arguments::{ShellCommand, TerminalFlags};
 use ah_train::import::ImportParams;
 use ah_train::{FurtherLog, Params, TrainError};
 use clap::{Args, Parser, Subcommand};
 
 /// Learn from a log which choice to take, and generate the code that takes it.
 #[derive(Parser)]
-#[command(version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(
+    version,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = TRAIN_EXAMPLES,
+    mut_arg("verbose", |arg| arg.help("Print details too: the whole table, and the evidence for the promise"))
+)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Option<Command>,
     #[command(flatten)]
     pub train: TrainArgs,
+    #[command(flatten)]
+    pub terminal: TerminalFlags,
 }
+
+const TRAIN_EXAMPLES: &str = "\
+Examples:
+  Learn from a log; write model.json and a Rust crate in generated/:
+    ah-train train.txt --heuristic-name pad_mm
+  Write a report for a browser too:
+    ah-train train.txt --heuristic-name pad_mm --report
+  As PyTorch trains its heuristic for mm:
+    ah-train mm.txt --heuristic-name mm --policy pytorch_mm --also-train timm timm.txt";
+
+const EVALUATE_EXAMPLES: &str = "\
+Examples:
+  Judge a model on a log of fresh inputs:
+    ah-train evaluate model.json fresh.txt";
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  The reasons for one decision:
+    ah-train explain model.json m=1 k=4096 n=4096
+  The same if the program offers two choices:
+    ah-train explain model.json m=1 k=4096 n=4096 --offered orig,pad";
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  A page for a browser:
+    ah-train report model.json train.txt -o report.html
+  Markdown for a pull request:
+    ah-train report model.json train.txt -o report.md";
+
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  Each row has a shape, two columns that make up the choice, and a time:
+    ah-train import timings.csv --name my_gemm --features M,N,K --choice BLOCK_M,num_warps --time ms
+  Learn at once:
+    ah-train import timings.csv --name my_gemm --features M,N,K --choice kernel --time ms --heuristic-name my_gemm";
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -26,10 +70,13 @@ pub enum Command {
     Report(ReportArgs),
     /// Make a log of a table of timings; with --heuristic-name, learn from it at once.
     Import(Box<ImportArgs>),
+    #[command(flatten)]
+    Shell(ShellCommand),
 }
 
 #[derive(Args)]
 #[command(
+    after_help = IMPORT_EXAMPLES,
     mut_arg("logs", |arg| arg.value_name("TABLE").help("The tables: CSV, TSV, JSON lines, JSON or Parquet").help_heading(None)),
     mut_arg("heuristic_name", |arg| arg.required(false).help("Learn from the log at once: the heuristic's name"))
 )]
@@ -56,6 +103,7 @@ impl ImportArgs {
 }
 
 #[derive(Args)]
+#[command(after_help = EVALUATE_EXAMPLES)]
 pub struct EvaluateArgs {
     /// The model.
     pub model: PathBuf,
@@ -68,15 +116,13 @@ pub struct EvaluateArgs {
     /// Skip malformed rows and count them.
     #[arg(long)]
     pub skip_bad_rows: bool,
-    /// Print the whole table too.
-    #[arg(long, short)]
-    pub verbose: bool,
     /// Print JSON instead of sentences.
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Args)]
+#[command(after_help = REPORT_EXAMPLES)]
 pub struct ReportArgs {
     /// The model.
     pub model: PathBuf,
@@ -92,6 +138,7 @@ pub struct ReportArgs {
 }
 
 #[derive(Args)]
+#[command(after_help = EXPLAIN_EXAMPLES)]
 pub struct ExplainArgs {
     /// The model.
     pub model: PathBuf,
@@ -141,9 +188,6 @@ pub struct TrainArgs {
     /// Write the tree as a Graphviz graph.
     #[arg(long, value_name = "FILE.dot", num_args = 0..=1, default_missing_value = "tree.dot")]
     pub save_dot: Option<PathBuf>,
-    /// Print the whole table, and the evidence for the promise.
-    #[arg(long, short)]
-    pub verbose: bool,
     /// Print JSON instead of sentences.
     #[arg(long)]
     pub json: bool,
@@ -173,4 +217,17 @@ impl TrainArgs {
 /// Returns the pairs of `NAME LOG NAME LOG …`.
 pub fn named(pairs: &[String]) -> Vec<(String, PathBuf)> {
     pairs.chunks_exact(2).map(|pair| (pair[0].clone(), PathBuf::from(&pair[1]))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn every_help_text_has_examples_that_are_valid() {
+        Cli::command().debug_assert();
+        assert_eq!(ah_cli::arguments::wrong_examples(&Cli::command()), Vec::<String>::new());
+    }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ah_types::log::LogError;
-use ah_types::shown::listed;
+use ah_types::shown::{did_you_mean, listed};
 use ah_types::{DerivedError, ModelError, OptimizationError};
 
 /// A training or an evaluation cannot be done.
@@ -137,17 +137,6 @@ pub enum TrainError {
         /// Why.
         source: std::io::Error,
     },
-}
-
-/// Proposes the most similar known name, if one is similar enough.
-pub(crate) fn did_you_mean(name: &str, known: &[String]) -> String {
-    // clap proposes a flag from the same similarity on.
-    const SIMILAR: f64 = 0.7;
-    let similarity = |known: &String| strsim::jaro(name, known);
-    let best = known.iter().max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
-    best.filter(|best| similarity(best) > SIMILAR)
-        .map(|best| format!("; did you mean {best:?}?"))
-        .unwrap_or_default()
 }
 
 #[cfg(feature = "cli")]

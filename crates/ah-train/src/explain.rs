@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use ah_types::shown::did_you_mean;
 use ah_types::{ChoiceId, Explanation, Feature, FeatureKind, Model, Value};
 
-use crate::error::{TrainError, did_you_mean};
+use crate::error::TrainError;
 
 /// Explains the decision of `model` for an input of `feature=value` pairs. A feature that is not given is
 /// undefined. `offered` are the choices that the program offers; empty if it does not list them.
@@ -35,20 +36,20 @@ fn values(model: &Model, input: &[String]) -> Result<Vec<Value>, TrainError> {
     };
     let mut values: Vec<Value> = features.iter().map(undefined).collect();
     for pair in input {
-        let error = |expected: String| TrainError::Parameter {
+        let error = |expected: String, proposal: &str| TrainError::Parameter {
             flag: "the input",
             expected,
-            found: format!("{pair:?}"),
+            found: format!("{pair:?}{proposal}"),
         };
-        let (name, value) = pair.split_once('=').ok_or_else(|| error("FEATURE=VALUE".to_owned()))?;
+        let (name, value) = pair.split_once('=').ok_or_else(|| error("FEATURE=VALUE".to_owned(), ""))?;
         let slot = model.features.base().slot(name).ok_or_else(|| {
             let known: Vec<String> = features.iter().map(|f| f.name.clone()).collect();
-            error(format!("one of the features {}{}", known.join(", "), did_you_mean(name, &known)))
+            error(format!("one of the features {}", known.join(", ")), &did_you_mean(name, &known))
         })?;
         values[slot] = match features[slot].kind {
             FeatureKind::Categorical => value.into(),
             FeatureKind::Numerical => {
-                Value::Number(value.parse().map_err(|_| error(format!("a number for {name}")))?)
+                Value::Number(value.parse().map_err(|_| error(format!("a number for {name}"), ""))?)
             }
         };
     }

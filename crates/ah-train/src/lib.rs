@@ -33,6 +33,7 @@ mod learners;
 mod model;
 mod params;
 mod policy;
+mod policy_file;
 mod promise;
 mod record;
 #[cfg(feature = "cli")]

@@ -6,11 +6,10 @@ mod threads;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use ah_cli::{exit, stderr, stdout};
+use ah_cli::{exit, is_verbose, note, status, stdout, warning};
 use ah_train::import::{self, ImportError};
 use ah_train::{Evaluation, TrainError, TrainedModel, report};
 use ah_types::Model;
-use clap::Parser;
 use serde_json::json;
 
 use cli::{Cli, Command, EvaluateArgs, ExplainArgs, ImportArgs, ReportArgs, TrainArgs};
@@ -43,7 +42,8 @@ impl ah_cli::FatalError for Failure {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli: Cli = ah_cli::arguments::parse();
+    cli.terminal.apply();
     let threads = match &cli.command {
         None => cli.train.threads,
         Some(Command::Import(args)) => args.train.threads,
@@ -54,6 +54,7 @@ fn main() -> ExitCode {
         Some(Command::Explain(args)) => explain(args),
         Some(Command::Report(args)) => report(args),
         Some(Command::Import(args)) => import(args),
+        Some(Command::Shell(command)) => Ok(command.print::<Cli>()?),
         None => train(&cli.train),
     });
     ah_cli::finish(done.map(|()| exit::SUCCESS))
@@ -62,7 +63,7 @@ fn main() -> ExitCode {
 fn import(args: &ImportArgs) -> Result<(), Failure> {
     let report = import::import(&args.params())?;
     warn(&report.warnings);
-    stderr(&report.to_string());
+    status(&report.to_string());
     match args.training() {
         Some(training) => train(&training),
         None if args.train.json => Ok(stdout(&format!("{}\n", json!(report)))?),
@@ -75,49 +76,50 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
     let trained = ah_train::train(&params)?;
     warn(&trained.warnings);
     trained.model.write(&args.model)?;
-    print(&trained, args)?;
-    let held_out = &trained.held_out;
     if !args.json {
-        note(&report::summary::notes(&held_out.comparison, Some(&held_out.always)));
+        print(&trained)?;
     }
-    let seconds = trained.duration.as_secs_f64();
-    let found = match trained.finding.as_secs_f64() {
-        0.0 => String::new(),
-        finding => format!(", {finding:.1} s of it to find derived features"),
-    };
-    stderr(&format!("learned in {seconds:.1} s{found}\n"));
-    stderr(&format!("wrote {}\n", args.model.display()));
+    status(&format!("wrote {}\n", args.model.display()));
     if let Some(path) = &args.save_dot {
         report::dot::write(&trained.model, path)?;
-        stderr(&format!("wrote {}\n", path.display()));
+        status(&format!("wrote {}\n", path.display()));
     }
     if let Some(path) = &args.report {
         write_report(&trained.model, &params.logs, params.skip_bad_rows, path)?;
     }
-    if !args.no_codegen {
-        generate(&trained.model, args)?;
+    let generated = match args.no_codegen {
+        true => None,
+        false => Some(generate(&trained.model, args)?),
+    };
+    if args.json {
+        let mut figures = report::summary::json(&trained);
+        figures["model"] = json!(args.model);
+        figures["generated"] = json!(generated.map(|report| report.json()));
+        stdout(&format!("{figures}\n"))?;
     }
     for (name, log) in &cli::named(&args.data) {
         let evaluation = ah_train::evaluate(&trained.model, std::slice::from_ref(log), params.skip_bad_rows)?;
-        print_evaluation(&evaluation, name, args.verbose, args.json)?;
+        print_evaluation(&evaluation, name, args.json)?;
     }
     Ok(())
 }
 
-fn print(trained: &TrainedModel, args: &TrainArgs) -> Result<(), Failure> {
-    let record = &trained.model.provenance;
-    if args.json {
-        let figures = json!({ "parameters": record.parameters, "metrics": record.metrics });
-        return Ok(stdout(&format!("{figures}\n"))?);
-    }
-    if args.verbose {
+fn print(trained: &TrainedModel) -> Result<(), Failure> {
+    if is_verbose() {
         stdout(&report::table::trained(trained))?;
     }
-    Ok(stdout(&report::summary::trained(trained))?)
+    stdout(&report::summary::trained(trained))?;
+    notes(&report::summary::training_notes(trained));
+    let found = match trained.finding.as_secs_f64() {
+        0.0 => String::new(),
+        finding => format!(", {finding:.1} s of it to find derived features"),
+    };
+    status(&format!("learned in {:.1} s{found}\n", trained.duration.as_secs_f64()));
+    Ok(())
 }
 
 /// The last step of the one command that learns and generates.
-fn generate(model: &Model, args: &TrainArgs) -> Result<(), Failure> {
+fn generate(model: &Model, args: &TrainArgs) -> Result<ah_codegen::Report, Failure> {
     let report = ah_codegen::generate(&ah_codegen::Request {
         model,
         targets: &[&ah_codegen::Rust],
@@ -127,8 +129,8 @@ fn generate(model: &Model, args: &TrainArgs) -> Result<(), Failure> {
         templates: None,
         runtime_path: args.runtime_path.as_deref(),
     })?;
-    stderr(&report.to_string());
-    Ok(())
+    status(&report.to_string());
+    Ok(report)
 }
 
 fn evaluate(args: &EvaluateArgs) -> Result<(), Failure> {
@@ -137,23 +139,25 @@ fn evaluate(args: &EvaluateArgs) -> Result<(), Failure> {
     if let Some(path) = &args.decisions {
         evaluation.write_decisions(path)?;
     }
-    print_evaluation(&evaluation, &model.heuristic, args.verbose, args.json)
+    print_evaluation(&evaluation, &model.heuristic, args.json)
 }
 
 /// Prints the figures of a model on a log under this name.
-fn print_evaluation(evaluation: &Evaluation, name: &str, verbose: bool, json: bool) -> Result<(), Failure> {
+fn print_evaluation(evaluation: &Evaluation, name: &str, json: bool) -> Result<(), Failure> {
     warn(&evaluation.warnings);
     let comparison = &evaluation.comparison;
     if json {
         let mut figures = json!(comparison);
         figures["name"] = name.into();
+        figures["warnings"] = json!(evaluation.warnings);
+        figures["notes"] = json!(report::summary::notes(comparison, None));
         return Ok(stdout(&format!("{figures}\n"))?);
     }
-    if verbose {
+    if is_verbose() {
         stdout(&report::table::evaluated(name, comparison))?;
     }
     stdout(&report::summary::evaluated(name, comparison))?;
-    note(&report::summary::notes(comparison, None));
+    notes(&report::summary::notes(comparison, None));
     Ok(())
 }
 
@@ -165,7 +169,7 @@ fn write_report(model: &Model, logs: &[PathBuf], skip_bad_rows: bool, path: &Pat
     let evaluation = ah_train::evaluate(model, logs, skip_bad_rows)?;
     warn(&evaluation.warnings);
     report::page::write(model, &evaluation, path)?;
-    stderr(&format!("wrote {}\n", path.display()));
+    status(&format!("wrote {}\n", path.display()));
     Ok(())
 }
 
@@ -176,13 +180,9 @@ fn explain(args: &ExplainArgs) -> Result<(), Failure> {
 }
 
 fn warn(warnings: &[String]) {
-    for warning in warnings {
-        stderr(&format!("warning: {warning}\n"));
-    }
+    warnings.iter().for_each(|text| warning(text));
 }
 
-fn note(notes: &[String]) {
-    for note in notes {
-        stderr(&format!("note: {note}\n"));
-    }
+fn notes(notes: &[String]) {
+    notes.iter().for_each(|text| note(text));
 }

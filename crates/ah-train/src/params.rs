@@ -3,7 +3,9 @@
 use std::ops::Deref;
 use std::path::PathBuf;
 
-use ah_types::{LearnerKind, OutsidePolicy};
+#[cfg(feature = "cli")]
+use ah_cli::arguments::one_of;
+use ah_types::{Criterion, LearnerKind, OutsidePolicy};
 use serde::{Serialize, Serializer};
 
 use crate::error::TrainError;
@@ -31,14 +33,25 @@ pub struct Params {
     /// The learner: our trees with the preset that cross-validation prefers (`auto`) or the default preset (`soft`),
     /// classification by linfa-trees (`linfa`), or our trees over the costs themselves (`regression`) [default: the
     /// optimization's, else auto].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "LEARNER"))]
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, value_name = "LEARNER", value_parser = one_of(LEARNERS))
+    )]
     pub learner: Option<LearnerKind>,
+    /// The impurity that linfa-trees minimises [default: cross-validation tries both].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, value_name = "CRITERION", value_parser = one_of(CRITERIA))
+    )]
+    pub criterion: Option<Criterion>,
     /// At most D splits on a path [default: chosen by cross-validation, at most 8].
     #[cfg_attr(feature = "cli", arg(long, value_name = "D"))]
     pub max_depth: Option<usize>,
-    /// At least N inputs in a leaf [default: chosen by cross-validation].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "N"))]
-    pub min_samples_leaf: Option<usize>,
+    /// At least N inputs in a leaf; below 1, a share of the training inputs [default: chosen by cross-validation].
+    #[serde(serialize_with = "whole_or_share")]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N|SHARE", allow_negative_numbers = true))]
+    pub min_samples_leaf: Option<f64>,
     /// The choice that the program takes when the heuristic declines [default: the optimization's].
     #[cfg_attr(feature = "cli", arg(long, value_name = "CHOICE"))]
     pub fallback: Option<String>,
@@ -98,11 +111,22 @@ pub struct Params {
     #[serde(skip)]
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE.toml"))]
     pub optimization: Option<PathBuf>,
-    /// A training policy that replaces the optimization's; PyTorch's are in crates/ah-train/policies.
+    /// A training policy that replaces the optimization's: a file, or PyTorch's pytorch_pad_mm, pytorch_mm or
+    /// pytorch_mixed_mm.
     #[serde(skip)]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE.toml"))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME|FILE.toml"))]
     pub policy: Option<PathBuf>,
 }
+
+#[cfg(feature = "cli")]
+const LEARNERS: [(&str, LearnerKind); 4] = [
+    ("auto", LearnerKind::Auto),
+    ("soft", LearnerKind::Soft),
+    ("linfa", LearnerKind::Linfa),
+    ("regression", LearnerKind::Regression),
+];
+#[cfg(feature = "cli")]
+const CRITERIA: [(&str, Criterion); 2] = [("gini", Criterion::Gini), ("entropy", Criterion::Entropy)];
 
 /// A share above 0 and below 1; `None`: the heuristic always decides.
 pub type MaxRisk = Option<f64>;
@@ -171,6 +195,7 @@ impl Default for Params {
             logs: Vec::new(),
             heuristic_name: String::new(),
             learner: None,
+            criterion: None,
             max_depth: None,
             min_samples_leaf: None,
             fallback: None,
@@ -256,11 +281,10 @@ impl Params {
         if let Some(depth) = self.max_depth.filter(|d| !(1..=MAX_DEPTH).contains(d)) {
             return wrong("--max-depth", "1 to 64", depth);
         }
-        for (flag, value) in [
-            ("--min-samples-leaf", self.min_samples_leaf),
-            ("--ranking", self.ranking),
-            ("--nrows", self.nrows.map(|n| n as usize)),
-        ] {
+        if let Some(least) = self.min_samples_leaf.filter(|x| !is_leaf_size(*x)) {
+            return wrong("--min-samples-leaf", LEAF_SIZE, least);
+        }
+        for (flag, value) in [("--ranking", self.ranking), ("--nrows", self.nrows.map(|n| n as usize))] {
             if value == Some(0) {
                 return wrong(flag, "1 or more", 0);
             }
@@ -292,6 +316,14 @@ fn wrong<T>(flag: &'static str, expected: &str, found: impl std::fmt::Display) -
     Err(TrainError::Parameter { flag, expected: expected.to_owned(), found: found.to_string() })
 }
 
+/// The values of [`is_leaf_size`].
+pub const LEAF_SIZE: &str = "a number of inputs from 1, or a share of them above 0 and below 1";
+
+/// Returns true for a number of inputs, and for a share of them.
+pub fn is_leaf_size(x: f64) -> bool {
+    x > 0.0 && x.is_finite() && (x < 1.0 || x.fract() == 0.0)
+}
+
 /// The name becomes a type and a crate in generated code.
 fn is_identifier(name: &str) -> bool {
     name.len() <= 64
@@ -301,6 +333,15 @@ fn is_identifier(name: &str) -> bool {
 
 fn weights<S: Serializer>(logs: &[FurtherLog], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(logs.iter().map(|log| log.weight))
+}
+
+// serde gives a reference.
+#[allow(clippy::trivially_copy_pass_by_ref, clippy::ref_option)]
+fn whole_or_share<S: Serializer>(least: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    match least {
+        Some(x) if *x >= 1.0 => serializer.serialize_u64(*x as u64),
+        share => share.serialize(serializer),
+    }
 }
 
 #[cfg(feature = "cli")]

@@ -113,8 +113,7 @@ impl Policy for TrainingPolicy {
         if self.min_samples_leaf.is_empty() {
             return DefaultPolicy.min_samples_leaves(inputs);
         }
-        let count = |&x: &f64| if x < 1.0 { (x * inputs as f64).ceil() } else { x }.max(1.0) as usize;
-        self.min_samples_leaf.iter().map(count).collect()
+        self.min_samples_leaf.iter().map(|x| leaf_size(*x, inputs)).collect()
     }
 
     fn is_unsafe_leaf(&self, leaf: &Leaf) -> bool {
@@ -142,6 +141,11 @@ impl Policy for TrainingPolicy {
     fn cell_filter(&self) -> CellFilter {
         CellFilter { min_samples: self.min_samples, max_relative_deviation: self.max_relative_deviation }
     }
+}
+
+/// Returns the number of inputs that a leaf needs: `least`, or this share of `inputs` if it is below 1.
+pub(crate) fn leaf_size(least: f64, inputs: usize) -> usize {
+    if least < 1.0 { (least * inputs as f64).ceil() } else { least }.max(1.0) as usize
 }
 
 /// The policy of an optimization without a `[training]` table.

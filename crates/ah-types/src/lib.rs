@@ -57,7 +57,6 @@ pub use model::{
 };
 pub use optimization::{
     ChoiceRule, Criterion, DevicePrecondition, LearnerKind, Optimization, OptimizationError, TrainingPolicy,
-    UnknownLearner,
 };
 pub use row::Row;
 pub use timing::TimingPolicy;

@@ -44,6 +44,16 @@ pub fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
     list.join(", ")
 }
 
+/// Returns `; did you mean "NAME"?` with the most similar known name, or nothing if none is similar enough.
+#[must_use]
+pub fn did_you_mean<T: AsRef<str>>(name: &str, known: impl IntoIterator<Item = T>) -> String {
+    // clap proposes a flag from the same similarity on.
+    const SIMILAR: f64 = 0.7;
+    let scored = known.into_iter().map(|known| (strsim::jaro(name, known.as_ref()), known));
+    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(similarity, _)| *similarity > SIMILAR);
+    best.map(|(_, known)| format!("; did you mean {}?", quoted(known.as_ref()))).unwrap_or_default()
+}
+
 /// Returns a library's reason. The middle of each line longer than 400 characters is cut, and control characters
 /// are escaped.
 #[must_use]

@@ -11,6 +11,7 @@ use crate::error::CollectError;
 use crate::measuring::MeasuredInput;
 use crate::options::Options;
 use crate::plan::EarlierInputs;
+use crate::units;
 use outcomes::{OutcomeRecord, OutcomesFile};
 use run_lock::RunLock;
 #[cfg(feature = "cli")]
@@ -89,7 +90,7 @@ impl Appender {
         }
         self.outcomes.append(records)?;
         Ok(match measurement.winner() {
-            Some((choice, ms)) => format!("{} {ms:.4} ms", self.choices[choice.index()]),
+            Some((choice, ms)) => format!("{} {}", self.choices[choice.index()], units::time(ms)),
             None => "no choice could be measured".to_owned(),
         })
     }

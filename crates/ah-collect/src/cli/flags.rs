@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ah_cli::arguments::{self, TerminalFlags};
 use ah_types::TimingPolicy;
 use clap::{Args as _, FromArgMatches as _};
 
@@ -52,6 +53,12 @@ pub struct RunFlags {
     /// With --use-heuristic: compare also with the fastest of these choices, as a library would take them
     #[arg(long, value_name = "CHOICE,...", value_delimiter = ',', requires = "use_heuristic")]
     pub baseline: Vec<String>,
+    /// Print the result as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// What to print.
+    #[command(flatten)]
+    pub terminal: TerminalFlags,
     /// Serve one parent over standard input and output.
     #[arg(long, hide = true)]
     pub worker: bool,
@@ -68,7 +75,7 @@ impl RunFlags {
     #[must_use]
     pub fn of_this_process(about: &str) -> Self {
         let command = clap::Command::new("ah-collect").about(about.to_owned());
-        let matches = Self::augment_args(command).get_matches();
+        let matches = arguments::matches(Self::augment_args(command));
         Self::from_arg_matches(&matches).unwrap_or_else(|e| e.exit())
     }
 

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 
 use ah_cli::{exit, stdout};
 use ah_types::log::merge::{Disagreement, MergeOptions, merge};
+use serde_json::json;
 
 use crate::append::expect_idle;
 use crate::error::CollectError;
 
 /// The flags of `ah-collect merge`.
 #[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct MergeFlags {
     /// The logs; an input that several hold is taken from the first of them
     #[arg(required = true, value_name = "LOG")]
@@ -27,7 +29,15 @@ pub struct MergeFlags {
     /// Leave malformed rows out and count them
     #[arg(long)]
     skip_bad_rows: bool,
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  The logs of two machines:
+    ah-collect merge a.txt b.txt -o train.txt";
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum DisagreementFlag {
@@ -62,6 +72,10 @@ pub fn merge_logs(flags: &MergeFlags) -> Result<u8, CollectError> {
     };
     let tool = concat!("ah-collect ", env!("CARGO_PKG_VERSION"));
     let report = merge(&flags.logs, &flags.output, tool, options)?;
-    stdout(&format!("{}: {report}\n", flags.output.display()))?;
+    let text = match flags.json {
+        true => json!({ "log": flags.output, "report": report }).to_string(),
+        false => format!("{}: {report}", flags.output.display()),
+    };
+    stdout(&format!("{text}\n"))?;
     Ok(exit::SUCCESS)
 }

@@ -5,6 +5,7 @@
 //! program for the shipped kernels.
 
 mod flags;
+mod listing;
 mod merge;
 mod progress;
 mod signals;
@@ -13,19 +14,21 @@ mod tables;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use ah_cli::{exit, stderr, stdout};
+use ah_cli::{exit, status, stdout, warning};
 use ah_measure::{Runner, sampling};
 use ah_types::{Model, Optimization, log};
+use serde_json::json;
 
 use crate::describe::{LogFacts, RepeatNoise};
 use crate::error::CollectError;
 use crate::options::Options;
 use crate::worker::{self, Limits};
-use crate::{collect, judge, plan};
+use crate::{collect, judge, plan, units};
 
 pub use flags::RunFlags;
+pub use listing::Listing;
 pub use merge::{MergeFlags, merge_logs};
-pub use tables::{judgement_table, list_of};
+pub use tables::judgement_table;
 
 /// Inputs that a run measures when neither --num-samples nor --max-seconds is given.
 const NUM_SAMPLES: u64 = 1000;
@@ -60,11 +63,11 @@ pub trait RunnerSource {
         None
     }
 
-    /// Returns the text of `--list`.
+    /// Returns what can be measured.
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    fn list(&self) -> Result<String, CollectError>;
+    fn list(&self) -> Result<Vec<Listing>, CollectError>;
 }
 
 /// Runs a command line and returns its [exit code](ah_cli::exit).
@@ -78,11 +81,14 @@ pub fn run(source: &dyn RunnerSource, flags: &RunFlags) -> Result<u8, CollectErr
         let _ = worker::serve(source.open_in_worker());
         return Ok(exit::SUCCESS);
     }
+    flags.terminal.apply();
     if let Some((log, repeat)) = flags.describe.split_first() {
-        return describe(source, log, repeat.first().map(AsRef::as_ref));
+        return describe(source, log, repeat.first().map(AsRef::as_ref), flags.json);
     }
     if flags.list {
-        stdout(&format!("{}\n", source.list()?))?;
+        let list = source.list()?;
+        let lines = || list.iter().map(|listing| format!("{listing}\n")).collect();
+        stdout(&if flags.json { format!("{}\n", json!(list)) } else { lines() })?;
         return Ok(exit::SUCCESS);
     }
     match &flags.use_heuristic {
@@ -113,22 +119,39 @@ fn collect_inputs(source: &dyn RunnerSource, flags: &RunFlags) -> Result<u8, Col
     };
     let stop = signals::stop_on_signal();
     let summary = collect(&mut runners, &options, &stop, &mut progress::Progress::default())?;
-    stderr(&format!("{summary}\nlog: {}\n", flags.output.display()));
+    status(&format!("{summary}\nlog: {}\n", flags.output.display()));
+    if flags.json {
+        stdout(&format!("{}\n", json!({ "log": flags.output, "run": summary })))?;
+    }
     Ok(if summary.interrupted { exit::INTERRUPTED } else { exit::SUCCESS })
 }
 
-fn describe(source: &dyn RunnerSource, path: &Path, repeat: Option<&Path>) -> Result<u8, CollectError> {
+fn describe(
+    source: &dyn RunnerSource,
+    path: &Path,
+    repeat: Option<&Path>,
+    json: bool,
+) -> Result<u8, CollectError> {
     let log = log::read(&[path])?;
     let optimization = source.optimization(&log.metadata.name)?;
-    stdout(&format!("{}\n", LogFacts::of(&log, optimization.as_ref())))?;
-    if let Some(work) = source.work(&log) {
-        stdout(&format!("{work}\n"))?;
+    let facts = LogFacts::of(&log, optimization.as_ref());
+    let work = source.work(&log);
+    let noise = match repeat {
+        None => None,
+        Some(repeat) => {
+            let noise = RepeatNoise::between(&log, &log::read(&[repeat])?).ok_or_else(|| {
+                CollectError::TooLittle(format!("{} and {} share no input", path.display(), repeat.display()))
+            });
+            Some(noise?)
+        }
+    };
+    if json {
+        stdout(&format!("{}\n", json!({ "facts": facts, "work": work, "repeat": noise })))?;
+        return Ok(exit::SUCCESS);
     }
-    if let Some(repeat) = repeat {
-        let noise = RepeatNoise::between(&log, &log::read(&[repeat])?).ok_or_else(|| {
-            CollectError::TooLittle(format!("{} and {} share no input", path.display(), repeat.display()))
-        })?;
-        stdout(&format!("{noise}\n"))?;
+    let parts = [Some(facts.to_string()), work, noise.map(|noise| noise.to_string())];
+    for part in parts.into_iter().flatten() {
+        stdout(&format!("{part}\n"))?;
     }
     Ok(exit::SUCCESS)
 }
@@ -139,9 +162,7 @@ fn judge_model(source: &dyn RunnerSource, flags: &RunFlags, model: &Model) -> Re
     if let Some(learned_on) = &model.device
         && let Err(mismatch) = learned_on.admits(&subject.device)
     {
-        stderr(&format!(
-            "warning: {mismatch}; these results may not hold on the device that it was learned on\n"
-        ));
+        warning(&format!("{mismatch}; these results may not hold on the device that it was learned on"));
     }
     let fallback = model
         .fallback
@@ -161,9 +182,10 @@ fn judge_model(source: &dyn RunnerSource, flags: &RunFlags, model: &Model) -> Re
     let inputs = inputs.into_iter().take_while(|_| !stop.load(Ordering::Relaxed));
     let policy = flags.policy(subject.timing);
     let each = |input: &judge::JudgedInput| {
-        stderr(&format!("{}: {} {:.4} ms\n", input.label, input.winner, input.winner_ms));
+        status(&format!("{}: {} {}\n", input.label, input.winner, units::time(input.winner_ms)));
     };
     let judgement = judge::judge(&mut *runner, inputs, &policy, &references, judge::model(model), each)?;
-    stdout(&format!("{}\n", judgement_table(&judgement)))?;
+    let text = if flags.json { judgement.json().to_string() } else { judgement_table(&judgement) };
+    stdout(&format!("{text}\n"))?;
     Ok(if stop.load(Ordering::Relaxed) { exit::INTERRUPTED } else { exit::SUCCESS })
 }

@@ -3,10 +3,11 @@
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
-use ah_cli::stderr;
-use indicatif::{ProgressBar, ProgressStyle};
+use ah_cli::{is_quiet, is_verbose, status, warning};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use crate::observer::Observer;
+use crate::units;
 
 /// Time between two plain lines.
 const EVERY: Duration = Duration::from_secs(5);
@@ -31,9 +32,9 @@ impl Default for Progress {
 
 impl Observer for Progress {
     fn start(&mut self, done: u64, goal: Option<u64>, max_time: Option<Duration>) {
-        let terminal = std::io::stderr().is_terminal();
+        let terminal = std::io::stderr().is_terminal() && !is_quiet();
         let now = Instant::now();
-        let bar = terminal.then(|| bar(done, goal, max_time));
+        let bar = terminal.then(|| bar(done, goal, max_time, now));
         *self = Self { bar, done, goal, start: now, last_line: now };
     }
 
@@ -45,25 +46,25 @@ impl Observer for Progress {
                 bar.inc(1);
             } else {
                 bar.set_position(self.start.elapsed().as_secs());
-                bar.set_prefix(format!("{} inputs", self.done));
+                bar.set_prefix(units::count(self.done, "input"));
             }
-        } else if self.last_line.elapsed() >= EVERY {
+        }
+        if is_verbose() || self.bar.is_none() && self.last_line.elapsed() >= EVERY {
             self.last_line = Instant::now();
-            let of = self.goal.map_or(String::new(), |goal| format!(" of {goal}"));
-            stderr(&format!(
-                "{}{of} inputs, {:.0} s: {result}\n",
-                self.done,
-                self.start.elapsed().as_secs_f64()
-            ));
+            let done = match self.goal {
+                Some(goal) => format!("{} of {}", self.done, units::count(goal, "input")),
+                None => units::count(self.done, "input"),
+            };
+            self.print(|| status(&format!("{done}, {}: {result}\n", units::duration(self.start.elapsed()))));
         }
     }
 
     fn message(&mut self, text: &str) {
-        let line = format!("{text}\n");
-        match &self.bar {
-            Some(bar) => bar.suspend(|| stderr(&line)),
-            None => stderr(&line),
-        }
+        self.print(|| status(&format!("{text}\n")));
+    }
+
+    fn warning(&mut self, text: &str) {
+        self.print(|| warning(text));
     }
 
     fn finish(&mut self) {
@@ -73,18 +74,41 @@ impl Observer for Progress {
     }
 }
 
-fn bar(done: u64, goal: Option<u64>, max_time: Option<Duration>) -> ProgressBar {
+impl Progress {
+    /// Prints above the bar.
+    fn print(&self, print: impl FnOnce()) {
+        match &self.bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
+        }
+    }
+}
+
+fn bar(done: u64, goal: Option<u64>, max_time: Option<Duration>, start: Instant) -> ProgressBar {
     let (length, template) = match (goal, max_time) {
-        (Some(goal), _) => (Some(goal), "{bar:30} {pos}/{len} inputs, {per_sec}, {eta} left: {wide_msg}"),
-        (None, Some(limit)) => (Some(limit.as_secs()), "{bar:30} {prefix}, {elapsed} of {len} s: {wide_msg}"),
-        (None, None) => (None, "{spinner} {prefix}, {elapsed}: {wide_msg}"),
+        (Some(goal), _) => (Some(goal), "{bar:20} {pos} of {len} inputs, {left} left: {wide_msg}"),
+        (None, Some(limit)) => (Some(limit.as_secs()), "{bar:20} {prefix}, {time}: {wide_msg}"),
+        (None, None) => (None, "{spinner} {prefix}, {time}: {wide_msg}"),
+    };
+    let time = move |_: &ProgressState, line: &mut dyn std::fmt::Write| {
+        let _ = match max_time {
+            // The last input may end after the limit.
+            Some(limit) => {
+                let elapsed = start.elapsed().min(limit);
+                write!(line, "{} of {}", units::duration(elapsed), units::duration(limit))
+            }
+            None => write!(line, "{}", units::duration(start.elapsed())),
+        };
+    };
+    let left = |state: &ProgressState, line: &mut dyn std::fmt::Write| {
+        let _ = write!(line, "{}", units::duration(state.eta()));
     };
     let bar = ProgressBar::no_length().with_position(if goal.is_some() { done } else { 0 });
     if let Some(length) = length {
         bar.set_length(length);
     }
     if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
+        bar.set_style(style.with_key("time", time).with_key("left", left));
     }
     // The bar panics if it cannot start a thread.
     if std::thread::Builder::new().spawn(|| ()).is_ok() {

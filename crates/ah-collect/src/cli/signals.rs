@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ah_cli::{exit, stderr};
+use ah_cli::{exit, status, warning};
 
 /// Returns a flag that the first SIGINT or SIGTERM sets; a second one ends the process at once.
 pub(super) fn stop_on_signal() -> Arc<AtomicBool> {
@@ -15,10 +15,10 @@ pub(super) fn stop_on_signal() -> Arc<AtomicBool> {
             crate::own::end_running();
             std::process::exit(i32::from(exit::INTERRUPTED));
         }
-        stderr("ending after the current input; press again to end at once\n");
+        status("ending after the current input; press again to end at once\n");
     });
     if let Err(e) = handled {
-        stderr(&format!("warning: signals are not handled, Ctrl-C ends at once: {e}\n"));
+        warning(&format!("signals are not handled, Ctrl-C ends at once: {e}"));
     }
     stop
 }

@@ -1,28 +1,11 @@
-//! Tables on standard output.
+//! The table of a judgement.
 
 use std::fmt::Write as _;
 
-use ah_measure::Subject;
-use ah_types::Optimization;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::judge::{Judgement, References};
-
-/// Returns the features of an optimization; with the subject of its runner also its fallback and choices.
-#[must_use]
-pub fn list_of(optimization: &Optimization, subject: Option<&Subject>) -> String {
-    let features: Vec<_> = optimization.features.iter().map(|f| f.name.as_str()).collect();
-    let mut text =
-        format!("{}: {}\n  features: {}", optimization.name, optimization.description, features.join(", "),);
-    if let Some(Subject { device, choices, .. }) = subject {
-        let fallback = optimization.fallback_among(choices).unwrap_or("the best single choice");
-        let _ = write!(text, "\n  fallback: {fallback}\n  {} choices on {device}:", choices.len());
-        for choice in choices {
-            let _ = write!(text, "\n    {choice}");
-        }
-    }
-    text
-}
+use crate::units::time;
 
 /// Returns the judged inputs as a table, with the geometric means and the inputs that were left out.
 #[must_use]
@@ -35,7 +18,7 @@ pub fn judgement_table(judgement: &Judgement) -> String {
         table.add_row(cells.into_iter().chain(library.into_iter().filter(|_| with_baseline)));
     };
     add_row(
-        ["input", "choice", "winner", "time ms", "slowdown", "speedup"].map(str::to_owned),
+        ["input", "choice", "winner", "time", "slowdown", "speedup"].map(str::to_owned),
         ["what a library would have done", "gain over it"].map(str::to_owned),
     );
     for input in &judgement.inputs {
@@ -44,7 +27,7 @@ pub fn judgement_table(judgement: &Judgement) -> String {
                 input.label.clone(),
                 input.chosen.clone().unwrap_or_else(|| format!("unsure: {fallback}")),
                 input.winner.clone(),
-                milliseconds(input.ms),
+                time(input.ms),
                 format!("{:.3}", input.slowdown()),
                 format!("{:.3}", input.speedup()),
             ],
@@ -52,7 +35,7 @@ pub fn judgement_table(judgement: &Judgement) -> String {
                 input
                     .baseline
                     .as_ref()
-                    .map_or_else(String::new, |(name, ms)| format!("{name} {}", milliseconds(*ms))),
+                    .map_or_else(String::new, |(name, ms)| format!("{name} {}", time(*ms))),
                 input.gain().map_or_else(String::new, |gain| format!("{gain:.3}")),
             ],
         );
@@ -101,9 +84,4 @@ pub fn judgement_table(judgement: &Judgement) -> String {
         let _ = write!(text, "\nleft out {label}: {reason}");
     }
     text
-}
-
-/// Returns a time with the digits that tell two short kernels apart.
-fn milliseconds(ms: f64) -> String {
-    if ms < 0.001 { format!("{ms:.7}") } else { format!("{ms:.4}") }
 }

@@ -9,7 +9,7 @@ use ah_types::log::Log;
 use super::podium::{Podium, medians, share};
 
 /// The facts of a log.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct LogFacts {
     /// The optimization.
     pub name: String,

@@ -11,7 +11,7 @@ use super::podium::{Podium, medians, share};
 const CLEAR_GAP: f64 = 1.03;
 
 /// The differences between two logs of the same inputs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct RepeatNoise {
     /// Inputs that both logs hold.
     pub inputs: usize,

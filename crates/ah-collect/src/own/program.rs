@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use ah_cli::stderr;
+use ah_cli::warning;
 use ah_measure::{Runner, Subject};
 use ah_types::Optimization;
 
 use super::decision::Decision;
 use super::functions::{Check, FunctionRunner, Functions};
-use crate::cli::{self, RunFlags, RunnerSource};
+use crate::cli::{self, Listing, RunFlags, RunnerSource};
 use crate::error::CollectError;
 use crate::worker::{Limits, Worker};
 
@@ -48,7 +48,7 @@ impl<T: Clone + Send + 'static> RunnerSource for FunctionSource<T> {
             )));
         }
         if matches!(self.functions.check, Check::None) {
-            stderr("warning: no check is given, so a wrong result is not noticed; add .check(...)\n");
+            warning("no check is given, so a wrong result is not noticed; add .check(...)");
         }
         let worker = Worker::start(Worker::command([])?, limits, optimization.clone());
         Ok(vec![Box::new(worker.map_err(CollectError::Device)?)])
@@ -63,7 +63,7 @@ impl<T: Clone + Send + 'static> RunnerSource for FunctionSource<T> {
         Ok((name == optimization.name).then(|| optimization.clone()))
     }
 
-    fn list(&self) -> Result<String, CollectError> {
-        Ok(cli::list_of(&self.subject.optimization, Some(&self.subject)))
+    fn list(&self) -> Result<Vec<Listing>, CollectError> {
+        Ok(vec![Listing::of(&self.subject)])
     }
 }

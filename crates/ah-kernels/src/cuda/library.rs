@@ -37,7 +37,7 @@ impl Library {
 
     fn remedy(self) -> &'static str {
         match self {
-            Self::Driver => "install NVIDIA's driver, or measure on the CPU with --backend cpu",
+            Self::Driver => "install NVIDIA's driver to measure on a GPU",
             Self::Nvrtc => {
                 "install CUDA's run-time compiler (the package cuda-nvrtc, or pip install nvidia-cuda-nvrtc) \
                  and name its folder in LD_LIBRARY_PATH"

@@ -7,8 +7,7 @@ use std::path::PathBuf;
 use ah_types::log::{self, Log, Metadata, ReadOptions, Source};
 use ah_types::shown::{listed, quoted};
 use ah_types::{
-    ChoiceId, Context, DerivedFeature, Feature, Features, Optimization, Precondition, Schema, TrainingPolicy,
-    expr,
+    ChoiceId, Context, DerivedFeature, Feature, Features, Optimization, Precondition, Schema, expr,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -24,6 +23,7 @@ use super::{domain, irregularities};
 use crate::error::TrainError;
 use crate::params::{SplitBy, ValidParams};
 use crate::policy::{self, Policy};
+use crate::policy_file;
 
 /// Ranks are exact up to this many distinct values; a column of more becomes quantiles. In ten-fold
 /// cross-validation on PyTorch's logs 1024 and 512 lose nothing against exact ranks; 256 lose
@@ -233,7 +233,7 @@ fn optimization(params: &ValidParams, log: &Log) -> Result<(Optimization, bool),
     };
     if let Some(path) = &params.policy {
         let dimensions = std::mem::take(&mut optimization.training.dimensions);
-        optimization.training = TrainingPolicy::read(path)?;
+        optimization.training = policy_file::read(path)?;
         if optimization.training.dimensions.is_empty() {
             optimization.training.dimensions = dimensions;
         }

@@ -4,8 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use ah_types::log::LogError;
-
-use crate::error::did_you_mean;
+use ah_types::shown::did_you_mean;
 
 /// A row of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]

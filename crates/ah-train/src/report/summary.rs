@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use ah_types::Promise;
+use serde_json::{Value, json};
 
 use super::percent;
 use crate::judge::{Comparison, Metrics};
@@ -23,6 +24,31 @@ pub fn trained(trained: &TrainedModel) -> String {
     let inputs = trained.held_out.train_inputs + comparison.model.inputs;
     let _ = writeln!(text, "Learned from all {inputs} inputs: {leaves} leaves.");
     text
+}
+
+/// Returns the figures of a training, for programs.
+#[must_use]
+pub fn json(trained: &TrainedModel) -> Value {
+    let (model, held_out) = (&trained.model, &trained.held_out);
+    json!({
+        "heuristic": model.heuristic,
+        "optimization": model.optimization,
+        "fallback": model.fallback.map(|fallback| model.choice_name(fallback)),
+        "inputs": held_out.train_inputs + held_out.comparison.model.inputs,
+        "leaves": model.trees.iter().map(|tree| tree.leaves().count()).sum::<usize>(),
+        "parameters": model.provenance.parameters,
+        "metrics": model.provenance.metrics,
+        "promise": model.promise,
+        "seconds": trained.duration.as_secs_f64(),
+        "warnings": trained.warnings,
+        "notes": training_notes(trained),
+    })
+}
+
+/// Returns the advice and the exceptions of a training.
+#[must_use]
+pub fn training_notes(trained: &TrainedModel) -> Vec<String> {
+    notes(&trained.held_out.comparison, Some(&trained.held_out.always))
 }
 
 /// Returns the summary of an evaluation.

@@ -15,7 +15,7 @@ use crate::data::task::{Task, too_few};
 use crate::data::{Columns, split};
 use crate::error::TrainError;
 use crate::params::{SplitBy, ValidParams};
-use crate::policy::Policy;
+use crate::policy::{Policy, leaf_size};
 
 pub use configuration::{Configuration, fit_all};
 pub use cross_validation::ScoredConfiguration;
@@ -49,10 +49,23 @@ pub fn search(
         depths.retain(|d| *d < limit);
         depths.push(limit);
     }
-    let leaves =
-        params.min_samples_leaf.map_or_else(|| policy.min_samples_leaves(training.len()), |l| vec![l]);
+    let leaves = match params.min_samples_leaf {
+        Some(least) => vec![leaf_size(least, training.len())],
+        None => policy.min_samples_leaves(training.len()),
+    };
+    let criteria = match params.criterion {
+        Some(_) if kind != LearnerKind::Linfa => {
+            return Err(TrainError::Parameter {
+                flag: "--criterion",
+                expected: "the learner linfa: other learners minimise the time lost".to_owned(),
+                found: "another learner".to_owned(),
+            });
+        }
+        Some(criterion) => vec![criterion],
+        None => policy.criteria(),
+    };
     let width = columns.all().len();
-    let grid = grid::Grid::new(kind, &policy.criteria(), &depths, &leaves, training.len(), width);
+    let grid = grid::Grid::new(kind, &criteria, &depths, &leaves, training.len(), width);
     let fallback = task.fallback(training);
     let limit = params.max_risk.map(|_| params.max_slowdown);
     let targets = task.targets_within(fallback, portfolio, limit);

@@ -63,6 +63,16 @@ pub enum LogError {
         /// What to do.
         hint: &'static str,
     },
+    /// The log is of another optimization than the rows to append.
+    #[error("{}: the log is of {found}, this run measures {expected}\nwrite to another file: -o {expected}.txt", path.display())]
+    OtherOptimization {
+        /// The file.
+        path: PathBuf,
+        /// The optimization of the rows.
+        expected: String,
+        /// The optimization of the log.
+        found: String,
+    },
     /// The log has a header but no rows.
     #[error("{}: the log has no rows; measure some inputs first (ah-collect)", path.display())]
     Empty {

@@ -129,7 +129,7 @@ impl Metadata {
 }
 
 /// A key whose value differs between two logs' metadata.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// For example `autoheuristic_rs.device.model`.
     pub key: String,

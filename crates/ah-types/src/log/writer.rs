@@ -19,7 +19,7 @@ use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, Metadata, differences};
 use super::reader::{GZIP, read};
 use crate::context::{Context, Value};
 use crate::feature::Schema;
-use crate::shown::quoted;
+use crate::shown::{quoted, whole};
 
 /// The most bytes of the first two lines: enough for some thousand names of choices.
 const MAX_HEAD: u64 = 16 << 20;
@@ -217,6 +217,13 @@ impl LogWriter {
     }
 
     fn agree(&self, existing: &Metadata, metadata: &Metadata) -> Result<(), LogError> {
+        if existing.name != metadata.name {
+            return Err(LogError::OtherOptimization {
+                path: self.path.clone(),
+                expected: whole(&metadata.name),
+                found: whole(&existing.name),
+            });
+        }
         let found = differences(existing, metadata);
         if found.is_empty() {
             return Ok(());

@@ -9,4 +9,4 @@ mod training;
 
 pub use definition::{ChoiceRule, DevicePrecondition, Optimization};
 pub use error::OptimizationError;
-pub use training::{Criterion, LearnerKind, TrainingPolicy, UnknownLearner};
+pub use training::{Criterion, LearnerKind, TrainingPolicy};

@@ -66,25 +66,6 @@ pub enum LearnerKind {
     Regression,
 }
 
-/// There is no learner of this name.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected auto, soft, linfa or regression")]
-pub struct UnknownLearner;
-
-impl std::str::FromStr for LearnerKind {
-    type Err = UnknownLearner;
-
-    fn from_str(name: &str) -> Result<Self, UnknownLearner> {
-        match name {
-            "auto" => Ok(Self::Auto),
-            "soft" => Ok(Self::Soft),
-            "linfa" => Ok(Self::Linfa),
-            "regression" => Ok(Self::Regression),
-            _ => Err(UnknownLearner),
-        }
-    }
-}
-
 /// The measures of impurity that linfa-trees can minimise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -101,6 +82,14 @@ impl TrainingPolicy {
     /// # Errors
     /// [`OptimizationError`] with the file and, for bad TOML, line and column.
     pub fn read(path: &Path) -> Result<Self, OptimizationError> {
-        toml::from_str(&toml_text::read(path)?).map_err(|e| OptimizationError::toml(path, &e))
+        Self::parse(&toml_text::read(path)?, path)
+    }
+
+    /// Parses a training policy; messages call the text `path`.
+    ///
+    /// # Errors
+    /// [`OptimizationError`] with line and column.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, OptimizationError> {
+        toml::from_str(text).map_err(|e| OptimizationError::toml(path, &e))
     }
 }

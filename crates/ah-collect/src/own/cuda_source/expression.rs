@@ -3,10 +3,11 @@
 //! The language is that of derived features ([`ah_types::expr`]).
 
 use ah_types::expr::{self, BoolExpr, TypeError, TypedExpr};
+use ah_types::shown::did_you_mean;
 use ah_types::{Schema, Value};
 use toml::Spanned;
 
-use super::mistake::{Mistake, did_you_mean};
+use super::mistake::Mistake;
 
 /// A value of the TOML file with its place.
 pub(super) type Located = Spanned<toml::Value>;
@@ -94,7 +95,7 @@ impl Condition {
 fn explained(error: &TypeError) -> String {
     match error {
         TypeError::UnknownFeature { feature, known, .. } => {
-            format!("{error}{}", did_you_mean(feature, known.iter().map(String::as_str)))
+            format!("{error}{}", did_you_mean(feature, known))
         }
         other => other.to_string(),
     }

@@ -5,13 +5,14 @@ use std::path::Path;
 
 use ah_kernels::cuda::source::{Argument, ArgumentType, BufferPlan, Fill, InputPlan, LaunchPlan, UserSource};
 use ah_measure::Failure;
+use ah_types::shown::did_you_mean;
 use ah_types::{Context, Feature, FeatureKind, Optimization, Schema, Value};
 use toml::Spanned;
 
 use super::super::drawn::{self, Draw, ScalarText};
 use super::expression::{Condition, Located, NumberExpression};
 use super::format::{ArgumentTable, CudaTable, ReferenceTable};
-use super::mistake::{Mistake, did_you_mean};
+use super::mistake::Mistake;
 
 /// Most threads of a block on every device of today.
 const MOST_THREADS: u64 = 1024;
@@ -343,7 +344,7 @@ fn reference(
     let wrong = |message: String| Mistake::at(value.span(), format!("cuda.reference: {message}"));
     match value.get_ref() {
         toml::Value::String(name) => position(name).map(Reference::Choice).ok_or_else(|| {
-            let proposal = did_you_mean(name, choices.iter().map(|choice| choice.name.as_str()));
+            let proposal = did_you_mean(name, choices.iter().map(|choice| &choice.name));
             wrong(format!("{name:?} is none of the {} choices{proposal}", choices.len()))
         }),
         table => {

@@ -31,12 +31,3 @@ impl Mistake {
         }
     }
 }
-
-/// Proposes the most similar known name, if one is similar enough.
-pub(super) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    // clap proposes a flag from the same similarity on.
-    const SIMILAR: f64 = 0.7;
-    let scored = known.into_iter().map(|known| (strsim::jaro(name, known), known));
-    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(similarity, _)| *similarity > SIMILAR);
-    best.map(|(_, known)| format!("; did you mean {known:?}?")).unwrap_or_default()
-}

@@ -40,12 +40,12 @@ use std::path::{Path, PathBuf};
 
 use ah_measure::Runner;
 use ah_types::log::Log;
+use ah_types::shown::did_you_mean;
 use ah_types::{Optimization, OptimizationError};
 
 use crate::error::CollectError;
 use format::CudaFile;
 use kernel::CudaKernel;
-use mistake::did_you_mean;
 
 /// The kernel of an optimization's TOML file, checked.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl CudaSource {
         let rules = source.optimization.choices.iter().map(|rule| &rule.name);
         for named in source.optimization.fallback.iter().chain(rules) {
             if !choices.contains(named) {
-                let proposal = did_you_mean(named, choices.iter().map(String::as_str));
+                let proposal = did_you_mean(named, &choices);
                 let message = format!("{named:?} is none of the choices: {}{proposal}", choices.join(", "));
                 return Err(malformed(message).into());
             }

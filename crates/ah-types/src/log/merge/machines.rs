@@ -34,7 +34,7 @@ const BANDS: [(f64, &str); 5] = [
 ];
 
 /// The comparison of all machines; a machine is the position of its log.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Comparison {
     /// The machine that the others are compared with; `None` if no input was measured by two.
     pub reference: Option<usize>,
@@ -49,7 +49,7 @@ pub struct Comparison {
 }
 
 /// One machine beside the reference.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Machine {
     /// The position of its log.
     pub log: usize,
@@ -58,7 +58,7 @@ pub struct Machine {
 }
 
 /// The ratio of a machine's times to the reference's in one band of time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Band {
     /// For example `under 10 µs`.
     pub name: &'static str,
@@ -69,6 +69,7 @@ pub struct Band {
     /// Inputs compared.
     pub inputs: usize,
     /// The logarithm of the machine's typical time in the band.
+    #[serde(skip)]
     centre: f64,
 }
 

@@ -15,7 +15,7 @@ const SHOWN: usize = 3;
 const LISTED: usize = 20;
 
 /// What a merge did.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct MergeReport {
     /// The logs in order.
     pub logs: Vec<MergedLog>,
@@ -26,7 +26,7 @@ pub struct MergeReport {
 }
 
 /// What became of one log.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct MergedLog {
     /// The log.
     pub path: PathBuf,

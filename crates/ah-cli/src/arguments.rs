@@ -1,0 +1,163 @@
+//! The flags and subcommands that all tools share, built on clap.
+
+use std::ffi::OsString;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ColorChoice, Command, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+
+use crate::messages::{Color, Verbosity, set_style};
+use crate::output::{OutputError, stdout};
+
+/// The flags for what a tool prints.
+#[derive(Clone, Copy, Debug, Default, Args)]
+#[command(next_help_heading = "Terminal")]
+pub struct TerminalFlags {
+    /// Print only results, warnings and errors
+    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Print details too
+    #[arg(long, short, global = true)]
+    verbose: bool,
+    /// When to color messages
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: Color,
+}
+
+impl TerminalFlags {
+    /// Sets the style of all messages of this process.
+    pub fn apply(self) {
+        let verbosity = match self {
+            Self { quiet: true, .. } => Verbosity::Quiet,
+            Self { verbose: true, .. } => Verbosity::Verbose,
+            _ => Verbosity::Normal,
+        };
+        set_style(self.color, verbosity);
+    }
+}
+
+/// The subcommands that install a tool in a shell.
+#[derive(Clone, Debug, Subcommand)]
+pub enum ShellCommand {
+    /// Print completions for a shell
+    #[command(
+        after_help = "Examples:\n  In Bash, for the current session:\n    source <(TOOL completions bash)"
+    )]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page of the tool, or of a subcommand
+    #[command(after_help = "Examples:\n  Read it:\n    TOOL man | man -l -")]
+    Man {
+        /// The subcommand
+        subcommand: Option<String>,
+    },
+}
+
+impl ShellCommand {
+    /// Prints the completions or the manual page of the tool `T`.
+    ///
+    /// # Errors
+    /// Standard output cannot be written. Ends the process if there is no such subcommand.
+    pub fn print<T: CommandFactory>(&self) -> Result<(), OutputError> {
+        let mut command = command::<T>();
+        let mut text = Vec::new();
+        match self {
+            Self::Completions { shell } => {
+                let name = command.get_name().to_owned();
+                clap_complete::generate(*shell, &mut command, name, &mut text);
+            }
+            Self::Man { subcommand } => {
+                command.build();
+                let page = match subcommand {
+                    None => command,
+                    Some(name) => match command.find_subcommand(name) {
+                        Some(found) => found.clone(),
+                        None => {
+                            let kind = clap::error::ErrorKind::InvalidSubcommand;
+                            command.error(kind, format!("there is no subcommand {name:?}")).exit()
+                        }
+                    },
+                };
+                // Writing to memory does not fail.
+                let _ = clap_mangen::Man::new(page).render(&mut text);
+            }
+        }
+        stdout(&String::from_utf8_lossy(&text))
+    }
+}
+
+/// Parses this process's arguments. Wrong ones, `--help` and `--version` end the process.
+#[must_use]
+pub fn parse<T: Parser>() -> T {
+    T::from_arg_matches(&matches(command::<T>())).unwrap_or_else(|e| e.exit())
+}
+
+/// Returns the command of a tool, with its name in the examples of the shared subcommands.
+fn command<T: CommandFactory>() -> Command {
+    let command = T::command();
+    let name = command.get_name().to_owned();
+    command.mut_subcommands(|part| match part.get_after_help().map(ToString::to_string) {
+        Some(help) => part.after_help(help.replace("TOOL", &name)),
+        None => part,
+    })
+}
+
+/// Matches this process's arguments against a command; see [`parse`].
+#[must_use]
+pub fn matches(command: Command) -> clap::ArgMatches {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    command.color(color(&arguments)).get_matches_from(arguments)
+}
+
+/// Returns the value of `--color`: clap prints its own errors before all arguments are known.
+fn color(arguments: &[OsString]) -> ColorChoice {
+    let mut words = arguments.iter().filter_map(|word| word.to_str());
+    while let Some(word) = words.next() {
+        let separate = || (word == "--color").then(|| words.next()).flatten();
+        match word.strip_prefix("--color=").or_else(separate) {
+            Some("always") => return ColorChoice::Always,
+            Some("never") => return ColorChoice::Never,
+            _ => {}
+        }
+    }
+    ColorChoice::Auto
+}
+
+/// Returns the parser of a flag that takes one of these names.
+pub fn one_of<T: Clone + Send + Sync + 'static, const N: usize>(
+    values: [(&'static str, T); N],
+) -> impl TypedValueParser<Value = T> {
+    let names = PossibleValuesParser::new(values.each_ref().map(|(name, _)| *name));
+    names.try_map(move |found| {
+        let value = values.iter().find(|(name, _)| *name == found);
+        value.map(|(_, value)| value.clone()).ok_or("not a possible value")
+    })
+}
+
+/// Returns what is wrong with the examples in the help texts of a command and its subcommands: each needs one,
+/// and each must be a valid command line. For tests.
+#[must_use]
+pub fn wrong_examples(command: &Command) -> Vec<String> {
+    let tool = command.get_name();
+    let of = |part: &Command| part.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let mut wrong = Vec::new();
+    for part in std::iter::once(command).chain(command.get_subcommands()) {
+        if matches!(part.get_name(), "help" | "completions" | "man") {
+            continue;
+        }
+        let help = of(part);
+        let examples: Vec<&str> =
+            help.lines().map(str::trim).filter(|line| line.starts_with(&format!("{tool} "))).collect();
+        if examples.is_empty() {
+            wrong.push(format!("{} has no example", part.get_name()));
+        }
+        for example in examples {
+            if let Err(e) = command.clone().try_get_matches_from(example.split_whitespace()) {
+                wrong.push(format!("{example}: {e}"));
+            }
+        }
+    }
+    wrong
+}

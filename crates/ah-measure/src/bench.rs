@@ -15,6 +15,9 @@ pub struct Burst {
     pub cold: bool,
 }
 
+/// The times of samples in milliseconds per run, in the order in which they were taken.
+pub type Times = Vec<f64>;
+
 /// The choices of one input, ready to be checked and timed.
 pub trait Bench {
     /// Runs `choice` once and compares its result with a reference.
@@ -24,9 +27,9 @@ pub trait Bench {
     /// wrong, with the error.
     fn check(&mut self, choice: ChoiceId) -> Result<(), Failure>;
 
-    /// Times `choice`. Returns one number per sample, in milliseconds per run.
+    /// Times `choice`.
     ///
     /// # Errors
     /// As [`check`](Self::check).
-    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Vec<f64>, Failure>;
+    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Times, Failure>;
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ah_types::expr::{self, BoolExpr};
 use ah_types::{ChoiceId, Context, Optimization};
 
-use crate::bench::{Bench, Burst};
+use crate::bench::{Bench, Burst, Times};
 use crate::failure::Failure;
 use crate::runner::{Runner, Subject};
 
@@ -73,7 +73,7 @@ impl Bench for EligibleChoices<'_> {
         }
     }
 
-    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Vec<f64>, Failure> {
+    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
         self.runner.run(choice, burst)
     }
 }

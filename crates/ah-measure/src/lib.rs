@@ -25,7 +25,7 @@ mod race;
 mod runner;
 pub mod sampling;
 
-pub use bench::{Bench, Burst};
+pub use bench::{Bench, Burst, Times};
 pub use eligibility::check_eligibility;
 pub use failure::Failure;
 pub use host::this_cpu;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ah_types::{ChoiceId, Context, Outcome, TimingPolicy};
 
-use crate::bench::{Bench, Burst};
+use crate::bench::{Bench, Burst, Times};
 use crate::eligibility::EligibleChoices;
 use crate::failure::Failure;
 use crate::race::Race;
@@ -162,7 +162,7 @@ impl Contest<'_> {
         bench: &mut B,
         choice: ChoiceId,
         burst: Burst,
-    ) -> Result<Vec<f64>, Failure> {
+    ) -> Result<Times, Failure> {
         let start = Instant::now();
         let times = self.guarded(|| bench.run(choice, burst));
         self.measuring += start.elapsed();
@@ -236,7 +236,7 @@ mod tests {
             Ok(())
         }
 
-        fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Vec<f64>, Failure> {
+        fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
             self.runs[choice.index()] += burst.samples * burst.runs;
             Ok(vec![self.ms[choice.index()]; burst.samples as usize])
         }

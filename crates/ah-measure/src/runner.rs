@@ -2,7 +2,7 @@
 
 use ah_types::{ChoiceId, Context, Device, Optimization, TimingPolicy};
 
-use crate::bench::{Bench, Burst};
+use crate::bench::{Bench, Burst, Times};
 use crate::failure::Failure;
 use crate::sampling::Rng;
 
@@ -70,8 +70,7 @@ pub trait BenchmarkRunner {
     /// wrong, with the error.
     fn check(&mut self, input: &mut Self::Input, choice: ChoiceId) -> Result<(), Failure>;
 
-    /// Times `choice`. Returns one number per sample, in milliseconds per run. The clock belongs to the
-    /// runner: a monotonic one on a processor, events on a GPU.
+    /// Times `choice`. The clock belongs to the runner: a monotonic one on a processor, events on a GPU.
     ///
     /// # Errors
     /// [`Failure::Failed`], as in [`check`](Self::check).
@@ -80,7 +79,7 @@ pub trait BenchmarkRunner {
         input: &mut Self::Input,
         choice: ChoiceId,
         burst: Burst,
-    ) -> Result<Vec<f64>, Failure>;
+    ) -> Result<Times, Failure>;
 
     /// Returns the same runner with its type of input hidden, so that different runners fit one list.
     fn boxed(self) -> Box<dyn Runner>
@@ -157,7 +156,7 @@ impl<R: BenchmarkRunner> Bench for LoadedRunner<R> {
         let input = self.input.as_mut().ok_or_else(|| Failure::failed("no input is loaded"))?;
         self.runner.check(input, choice)
     }
-    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Vec<f64>, Failure> {
+    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
         let input = self.input.as_mut().ok_or_else(|| Failure::failed("no input is loaded"))?;
         self.runner.run_benchmark(input, choice, burst)
     }

@@ -11,7 +11,7 @@ use ah_types::{ChoiceId, Context, Cpu, Device, Optimization, OptimizationError, 
 use rand::Rng as _;
 
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure, Runner, Subject};
+use ah_measure::{BenchmarkRunner, Burst, Failure, Runner, Subject, Times};
 
 /// Its optimization.
 pub const OPTIMIZATION: &str = include_str!("fake.toml");
@@ -141,7 +141,7 @@ impl BenchmarkRunner for Fake {
         input: &mut FakeInput,
         choice: ChoiceId,
         burst: Burst,
-    ) -> Result<Vec<f64>, Failure> {
+    ) -> Result<Times, Failure> {
         let manner = MANNERS[choice.index()].1;
         let mut times = Vec::new();
         for _ in 0..burst.samples {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ah_measure::sampling::Rng;
-use ah_measure::{Bench, Burst, Failure, Runner, Subject};
+use ah_measure::{Bench, Burst, Failure, Runner, Subject, Times};
 use ah_types::{ChoiceId, Context, Value};
 
 /// Copies of the input made at once, so that reading the clock (25 ns) is spread over this many runs.
@@ -168,7 +168,7 @@ impl<T: Clone> Bench for FunctionRunner<T> {
         }
     }
 
-    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Vec<f64>, Failure> {
+    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
         let input = self.input.as_mut().ok_or_else(not_loaded)?;
         let run = &self.functions.choices[choice.index()];
         let sample = |_| {

@@ -10,7 +10,7 @@ use ah_types::{ChoiceId, Context, Optimization};
 use super::protocol::{Answer, Request, WireContext};
 use crate::error::CollectError;
 use ah_measure::sampling::Rng;
-use ah_measure::{Bench, Burst, Failure, Runner, Subject};
+use ah_measure::{Bench, Burst, Failure, Runner, Subject, Times};
 
 /// The time limits of a worker.
 #[derive(Clone, Copy, Debug)]
@@ -187,7 +187,7 @@ impl Bench for Worker {
     fn check(&mut self, choice: ChoiceId) -> Result<(), Failure> {
         self.ask(&Request::Check { choice: choice.0 }).map(|_| ())
     }
-    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Vec<f64>, Failure> {
+    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
         match self.ask(&Request::Run { choice: choice.0, burst })? {
             Answer::Times { ms } => Ok(ms),
             other => Err(Failure::failed(format!("the worker answered {other:?}"))),

@@ -8,10 +8,10 @@ use std::time::Instant;
 
 use ah_types::Device;
 
-use ah_measure::{Burst, Failure};
+use ah_measure::{Burst, Failure, Times};
 
 /// Times `run` and returns the mean of each sample in milliseconds.
-pub(super) fn time(burst: Burst, mut run: impl FnMut() -> Result<(), Failure>) -> Result<Vec<f64>, Failure> {
+pub(super) fn time(burst: Burst, mut run: impl FnMut() -> Result<(), Failure>) -> Result<Times, Failure> {
     pin();
     let mut times = Vec::with_capacity(burst.samples as usize);
     for _ in 0..burst.samples {

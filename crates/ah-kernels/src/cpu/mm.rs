@@ -7,7 +7,7 @@ use super::kernels::{MatMul, MatMut, Scratch};
 use super::operands::{self, Operand, Projection};
 use crate::features::{self, Layout};
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
+use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, Times};
 
 /// Least and greatest size of a drawn dimension.
 const SIZES: (u64, u64) = (1, 2048);
@@ -95,12 +95,7 @@ impl BenchmarkRunner for MmRunner {
         input.projection.check(&input.c)
     }
 
-    fn run_benchmark(
-        &mut self,
-        input: &mut Input,
-        choice: ChoiceId,
-        burst: Burst,
-    ) -> Result<Vec<f64>, Failure> {
+    fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
         let choice = self.choices[choice.index()];
         clock::time(burst, || input.run(choice, &mut self.scratch))
     }

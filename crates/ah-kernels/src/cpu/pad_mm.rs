@@ -8,7 +8,7 @@ use super::operands::{Operand, Projection};
 use super::{clock, operands};
 use crate::features::{self, Layout, Padding};
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
+use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, Times};
 
 /// Least and greatest size of a drawn dimension.
 const SIZES: (u64, u64) = (4, 1024);
@@ -127,12 +127,7 @@ impl BenchmarkRunner for PadMmRunner {
         input.projection.check(&input.c)
     }
 
-    fn run_benchmark(
-        &mut self,
-        input: &mut Input,
-        choice: ChoiceId,
-        burst: Burst,
-    ) -> Result<Vec<f64>, Failure> {
+    fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
         let choice = PadMm::CHOICES[choice.index()];
         clock::time(burst, || input.run(choice, &mut self.scratch))
     }

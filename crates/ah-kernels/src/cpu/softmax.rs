@@ -7,7 +7,7 @@ use super::clock;
 use super::kernels::{Softmax, reference};
 use super::operands::{elements, size};
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
+use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, Times};
 
 /// Most elements in a drawn input: 16 MiB, beyond the caches of one core.
 const MAX_ELEMENTS: u64 = 4 << 20;
@@ -106,12 +106,7 @@ impl BenchmarkRunner for SoftmaxRunner {
         )))
     }
 
-    fn run_benchmark(
-        &mut self,
-        input: &mut Input,
-        choice: ChoiceId,
-        burst: Burst,
-    ) -> Result<Vec<f64>, Failure> {
+    fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
         let choice = self.choices[choice.index()];
         clock::time(burst, || input.run(choice))
     }

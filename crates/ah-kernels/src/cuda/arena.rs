@@ -25,6 +25,13 @@ impl Buffer {
         assert!(byte <= self.bytes, "byte {byte} of {}", self.bytes);
         Self { address: self.address + byte as u64, bytes: self.bytes - byte }
     }
+
+    /// Sets all bytes to `byte`, in the order of the stream.
+    pub(super) fn fill(self, stream: sys::CUstream, byte: u8) -> Result<(), CudaError> {
+        // SAFETY: the buffer is memory of this device; the stream keeps the order.
+        unsafe { result::memset_d8_async(self.address, byte, self.bytes, stream) }
+            .map_err(CudaError::driver("fill memory"))
+    }
 }
 
 /// A separate allocation, freed on drop.

@@ -26,6 +26,11 @@ pub(crate) struct Matrix {
 }
 
 impl Matrix {
+    /// Returns a matrix whose rows follow each other without a gap.
+    pub(crate) fn row_major(buffer: Buffer, rows: usize, columns: usize) -> Self {
+        Self { buffer, rows, columns, strides: (columns, 1) }
+    }
+
     pub(crate) fn is_column_major(&self) -> bool {
         self.strides.0 == 1 && self.strides.1 != 1
     }

@@ -3,46 +3,30 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ah_types::Cuda;
-use cudarc::driver::sys::{self, CUstreamCaptureMode};
-use cudarc::driver::sys::{
-    CUdevice_attribute as Attribute, CUevent_flags, CUfunction_attribute, CUgraphInstantiate_flags,
-};
-use cudarc::driver::{
-    CudaContext, CudaEvent, CudaFunction, CudaStream, LaunchConfig, PushKernelArg as _, result,
-};
+use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUfunction_attribute};
+use cudarc::driver::{CudaContext, CudaFunction, CudaStream, LaunchConfig, PushKernelArg as _, result};
 use cudarc::nvrtc::Ptx;
 use rayon::prelude::*;
 
-use super::arena::{Allocation, Arena, Buffer};
+use super::arena::{Arena, Buffer};
+use super::clock::Clock;
 use super::error::CudaError;
 use super::kernels::Limits;
 use super::library::{self, Library};
 use super::nvml::ThrottleWatch;
 use super::nvrtc::{Compiler, Source};
-use ah_measure::{Burst, Failure};
-
-/// The least number of bytes written to empty the L2: as much as Triton's do_bench writes, and twice any L2
-/// of today. Writing them takes 70 µs, longer than the host needs to launch the timed kernel, so a cold
-/// sample contains no launch latency.
-const FLUSH: usize = 256 << 20;
-/// How often a burst is repeated while the card is throttled, before its times are given up.
-const MAX_THROTTLED: u32 = 20;
-const THROTTLED_PAUSE: Duration = Duration::from_millis(100);
+use ah_measure::{Burst, Failure, Times};
 
 /// One GPU, opened.
 pub(crate) struct Gpu {
-    context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
     identity: Cuda,
     arena: RefCell<Arena>,
-    flush: Allocation,
+    clock: Clock,
     compiler: Compiler,
     loaded: RefCell<HashMap<KernelKey, Kernel>>,
-    events: RefCell<Vec<CudaEvent>>,
-    watch: RefCell<ThrottleWatch>,
 }
 
 /// A kernel's file, function and definitions.
@@ -157,15 +141,11 @@ impl Gpu {
             driver: watch.driver_version().unwrap_or_else(|| format!("CUDA {}.{}", supported.0, supported.1)),
             runtime: format!("nvrtc {major}.{minor} cublas {}", library::cublas_version()?),
         };
-        let flush = Allocation::new(&context, FLUSH.max(2 * usize::try_from(l2).unwrap_or(0)))?;
         Ok(Self {
             arena: RefCell::new(Arena::new(&context)),
-            flush,
+            clock: Clock::new(&stream, usize::try_from(l2).unwrap_or(0), watch)?,
             compiler,
             loaded: RefCell::default(),
-            events: RefCell::default(),
-            watch: RefCell::new(watch),
-            context,
             stream,
             identity,
         })
@@ -176,7 +156,7 @@ impl Gpu {
     }
 
     pub(super) fn context(&self) -> &Arc<CudaContext> {
-        &self.context
+        self.stream.context()
     }
 
     pub(super) fn stream(&self) -> sys::CUstream {
@@ -185,7 +165,7 @@ impl Gpu {
 
     /// Makes this the device of the calling thread. Every public entry calls it first.
     pub(crate) fn enter(&self) -> Result<(), CudaError> {
-        self.context.bind_to_thread().map_err(CudaError::driver("use the device"))
+        self.context().bind_to_thread().map_err(CudaError::driver("use the device"))
     }
 
     /// Returns memory for the operands of one input; the memory of the last input becomes invalid.
@@ -211,7 +191,7 @@ impl Gpu {
         }
         let code = self.compiler.compile(source, &key.2)?;
         let module =
-            self.context.load_module(Ptx::from_binary(code)).map_err(CudaError::driver("load a kernel"))?;
+            self.context().load_module(Ptx::from_binary(code)).map_err(CudaError::driver("load a kernel"))?;
         let function = module
             .load_function(function)
             .map_err(|_| CudaError::NoKernel { file: source.file, kernel: function.to_owned() })?;
@@ -267,9 +247,7 @@ impl Gpu {
 
     /// Sets all bytes to `value`.
     pub(crate) fn fill(&self, buffer: Buffer, byte: u8) -> Result<(), CudaError> {
-        // SAFETY: the buffer is memory of this device; the stream keeps the order.
-        unsafe { result::memset_d8_async(buffer.address, byte, buffer.bytes, self.stream()) }
-            .map_err(CudaError::driver("fill memory"))
+        buffer.fill(self.stream(), byte)
     }
 
     /// Copies on the device.
@@ -296,85 +274,13 @@ impl Gpu {
         self.stream.synchronize().map_err(CudaError::driver("run"))
     }
 
-    /// Times `run`, which starts work. Returns one mean in milliseconds for each sample, by events on the
-    /// stream.
-    ///
-    /// Before a cold sample the L2 is overwritten. The runs of a hot sample are captured into a graph and
-    /// replayed, so that launches do not count. Samples that were taken while the card throttled itself are
-    /// taken again.
+    /// Times `run`, which starts work; see [`Clock::time`].
     pub(crate) fn time(
         &self,
         burst: Burst,
         run: impl Fn() -> Result<(), CudaError>,
-    ) -> Result<Vec<f64>, Failure> {
-        let mut throttled = "";
-        for _ in 0..MAX_THROTTLED {
-            let times = self.time_once(burst, &run)?;
-            let Some(reason) = self.watch.borrow_mut().throttled() else { return Ok(times) };
-            throttled = reason;
-            std::thread::sleep(THROTTLED_PAUSE);
-        }
-        Err(Failure::failed(format!("the card is throttled and does not recover: {throttled}")))
-    }
-
-    fn time_once(
-        &self,
-        burst: Burst,
-        run: &impl Fn() -> Result<(), CudaError>,
-    ) -> Result<Vec<f64>, CudaError> {
-        let graph = if burst.runs > 1 && !burst.cold { Some(self.capture(burst.runs, run)?) } else { None };
-        let events = self.take_events(2 * burst.samples as usize)?;
-        let record = |e: &CudaEvent| e.record(&self.stream).map_err(CudaError::driver("record an event"));
-        for pair in events.chunks_exact(2) {
-            if burst.cold {
-                self.fill(self.flush.buffer(), 0)?;
-            }
-            record(&pair[0])?;
-            match &graph {
-                Some(graph) => graph.launch().map_err(CudaError::driver("replay a graph"))?,
-                None => (0..burst.runs).try_for_each(|_| run())?,
-            }
-            record(&pair[1])?;
-        }
-        self.wait()?;
-        let ms = |pair: &[CudaEvent]| {
-            let ms = pair[0].elapsed_ms(&pair[1]).map_err(CudaError::driver("read the clock"))?;
-            Ok(f64::from(ms) / f64::from(burst.runs))
-        };
-        let times = events.chunks_exact(2).map(ms).collect();
-        self.events.borrow_mut().extend(events);
-        times
-    }
-
-    fn capture(
-        &self,
-        runs: u32,
-        run: &impl Fn() -> Result<(), CudaError>,
-    ) -> Result<cudarc::driver::CudaGraph, CudaError> {
-        self.stream
-            .begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED)
-            .map_err(CudaError::driver("capture a graph"))?;
-        let started = (0..runs).try_for_each(|_| run());
-        // The capture is also ended after a failed launch; else the stream would stay unusable.
-        let graph = self
-            .stream
-            .end_capture(CUgraphInstantiate_flags(0))
-            .map_err(CudaError::driver("capture a graph"));
-        started?;
-        graph?.ok_or(CudaError::Driver {
-            doing: "capture a graph",
-            code: sys::CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
-        })
-    }
-
-    fn take_events(&self, count: usize) -> Result<Vec<CudaEvent>, CudaError> {
-        let mut pool = self.events.borrow_mut();
-        while pool.len() < count {
-            let event = self.context.new_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
-            pool.push(event.map_err(CudaError::driver("make an event"))?);
-        }
-        let rest = pool.len() - count;
-        Ok(pool.split_off(rest))
+    ) -> Result<Times, Failure> {
+        self.clock.time(burst, run)
     }
 }
 

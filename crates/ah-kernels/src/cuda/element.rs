@@ -72,44 +72,4 @@ impl Element {
             _ => None,
         }
     }
-
-    /// Returns element `index` of an array in memory.
-    pub(crate) fn value(self, memory: &[u8], index: usize) -> f64 {
-        let bytes = &memory[index * self.bytes()..][..self.bytes()];
-        match (self, bytes) {
-            (Self::F32, &[a, b, c, d]) => f64::from(f32::from_le_bytes([a, b, c, d])),
-            (Self::Bf16, &[a, b]) => f64::from(f32::from_le_bytes([0, 0, a, b])),
-            (Self::I8, &[a]) => f64::from(i8::from_le_bytes([a])),
-            (Self::U8, &[a]) => f64::from(a),
-            (_, bytes) => float16(u16::from_le_bytes([bytes[0], bytes[1]])),
-        }
-    }
-}
-
-/// Returns the value of an IEEE binary16.
-fn float16(bits: u16) -> f64 {
-    let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff) / 1024.0);
-    let magnitude = match exponent {
-        0 => fraction * 2_f64.powi(-14),
-        0x1f if fraction == 0.0 => f64::INFINITY,
-        0x1f => f64::NAN,
-        _ => (1.0 + fraction) * 2_f64.powi(exponent - 15),
-    };
-    if bits >> 15 == 1 { -magnitude } else { magnitude }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_are_read_as_their_type() {
-        let halves = [0x3c00, 0xc000, 0x3555, 0x0001, 0x7bff, 0xfc00].map(float16);
-        let third = 0.333_251_953_125;
-        assert_eq!(halves, [1.0, -2.0, third, 2_f64.powi(-24), 65504.0, f64::NEG_INFINITY]);
-        assert!(float16(0x7e00).is_nan());
-        assert_eq!(Element::Bf16.value(&[0, 0, 0x80, 0xbf], 1), -1.0);
-        assert_eq!(Element::F32.value(&1.5_f32.to_le_bytes(), 0), 1.5);
-        assert_eq!((Element::I8.value(&[0xff], 0), Element::U8.value(&[0xff], 0)), (-1.0, 255.0));
-    }
 }

@@ -6,21 +6,19 @@ use std::collections::BTreeMap;
 use ah_types::{ChoiceId, Context, Optimization, TimingPolicy};
 use rand::Rng as _;
 
-use super::arena::Buffer;
 use super::cublas::{Cublas, Matrix, Product};
 use super::device::{Arg, Gpu, Grid, Kernel};
 use super::element::Element;
 use super::error::CudaError;
 use super::kernels::{Launch, MixedMm, MixedMmProblem};
 use super::nvrtc::Source;
-use super::operands::{Operands, ProductReference, deviation};
-use super::products::{GUARD, ProductRunner};
+use super::operands::{GUARD, Operands, ProductReference};
 use super::shape::{self, Shape};
 use super::subject;
 use super::workspace::Workspace;
 use crate::features;
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
+use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, Times};
 
 const SOURCE: Source = Source::shipped("mixed_mm.cu", MixedMm::SOURCE);
 const CONVERT: Source = Source::shipped("convert.cu", include_str!("convert.cu"));
@@ -101,13 +99,7 @@ impl MixedMmRunner {
     fn run(&self, input: &Input, kernel: Option<&(Kernel, Launch)>) -> Result<(), CudaError> {
         let Some((kernel, launch)) = kernel else { return self.fall_back(input) };
         let Input { a, b, c, .. } = input;
-        self.workspace.product(
-            &self.gpu,
-            (kernel, launch),
-            [a.buffer, b.buffer, c.buffer],
-            [a.rows, b.columns, a.columns],
-            [a.leading(), b.leading(), c.leading()],
-        )
+        self.workspace.product(&self.gpu, (kernel, launch), [a, b, c])
     }
 }
 
@@ -171,9 +163,8 @@ impl BenchmarkRunner for MixedMmRunner {
         let gpu = &self.gpu;
         gpu.enter()?;
         let [a, b, converted, c] = gpu.operands([m * k * 2, k * n, k * n * 2, m * n * 2 + GUARD])?;
-        let matrix = |buffer: Buffer, rows, columns, strides| Matrix { buffer, rows, columns, strides };
-        let a = matrix(a, m, k, (k, 1));
-        let b = matrix(b, k, n, shape.b_strides);
+        let a = Matrix::row_major(a, m, k);
+        let b = Matrix { buffer: b, rows: k, columns: n, strides: shape.b_strides };
         let problem = MixedMmProblem {
             m: m as u64,
             n: n as u64,
@@ -187,17 +178,15 @@ impl BenchmarkRunner for MixedMmRunner {
         let fit =
             MixedMm::choices(problem.transposed).iter().filter(|c| c.launch(&problem, &gpu.limits()).is_ok());
         gpu.prepare(fit.map(|c| (SOURCE, c.defines(&problem))).collect());
-        self.operands.randomize(gpu, a.buffer, m * k, (element, deviation(element, weights)), seed)?;
-        self.operands.randomize(gpu, b.buffer, k * n, (weights, 1.0), seed ^ 1)?;
         Ok(Input {
             problem,
             element,
             weights,
-            expected: self.operands.expect(gpu, (&a, element), (&b, weights), element.epsilon(), seed)?,
+            expected: self.operands.product(gpu, (&a, element), (&b, weights), false, seed)?,
             a,
             b,
-            converted: matrix(converted, k, n, shape.b_strides),
-            c: matrix(c, m, n, (n, 1)),
+            converted: Matrix { buffer: converted, ..b },
+            c: Matrix::row_major(c, m, n),
             kernels: vec![None; self.subject.choices.len()],
         })
     }
@@ -216,18 +205,14 @@ impl BenchmarkRunner for MixedMmRunner {
         Ok(())
     }
 
-    fn run_benchmark(
-        &mut self,
-        input: &mut Input,
-        choice: ChoiceId,
-        burst: Burst,
-    ) -> Result<Vec<f64>, Failure> {
+    fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
         self.gpu.enter()?;
         self.gpu.time(burst, || self.run(input, input.kernels[choice.index()].as_ref()))
     }
 }
 
-impl ProductRunner for MixedMmRunner {
+#[cfg(test)]
+impl super::products::ProductRunner for MixedMmRunner {
     fn gpu(&self) -> &Gpu {
         &self.gpu
     }

@@ -12,15 +12,14 @@ use super::element::Element;
 use super::error::CudaError;
 use super::kernels::{Launch, Mm, MmProblem, MmTma};
 use super::nvrtc::Source;
-use super::operands::{Operands, ProductReference};
-use super::products::{GUARD, ProductRunner};
+use super::operands::{GUARD, Operands, ProductReference};
 use super::shape::{self, Shape};
 use super::subject;
 use super::tensor_map;
 use super::workspace::Workspace;
 use crate::features::{self, Layout};
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
+use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, Times};
 
 const SOURCE: Source = Source::shipped("mm.cu", Mm::SOURCE);
 const TMA_SOURCE: Source = Source::shipped("mm_tma.cu", MmTma::SOURCE);
@@ -128,25 +127,11 @@ impl MmRunner {
             Method::Cublas => self.cublas.product(product),
             Method::CublasLt(plan) => self.cublaslt.run(&self.gpu, product, plan),
             Method::Ours(kernel, launch) => {
-                let Product { a, b, c, .. } = product;
-                self.workspace.product(
-                    &self.gpu,
-                    (kernel, launch),
-                    [a.buffer, b.buffer, c.buffer],
-                    [a.rows, b.columns, a.columns],
-                    [a.leading(), b.leading(), c.leading()],
-                )
+                self.workspace.product(&self.gpu, (kernel, launch), [&product.a, &product.b, &product.c])
             }
             Method::OursTma(kernel, launch, maps) => {
-                let Product { a, b, c, .. } = product;
-                let sizes = [a.rows, b.columns, a.columns];
-                self.workspace.mapped_product(
-                    &self.gpu,
-                    (kernel, launch),
-                    [*maps, c.buffer],
-                    sizes,
-                    c.leading(),
-                )
+                let matrices = [&product.a, &product.b, &product.c];
+                self.workspace.mapped_product(&self.gpu, (kernel, launch), *maps, matrices)
             }
         }
     }
@@ -233,7 +218,7 @@ impl BenchmarkRunner for MmRunner {
         let [a, b, c] = gpu.operands([a, b, c + GUARD])?;
         let a = Matrix { buffer: a, rows: m, columns: k, strides: shape.a_strides };
         let b = Matrix { buffer: b, rows: k, columns: n, strides: shape.b_strides };
-        let c = Matrix { buffer: c, rows: m, columns: n, strides: (n, 1) };
+        let c = Matrix::row_major(c, m, n);
         let product = Product { element, tf32, a, b, c };
         if let Some(problem) = problem(&product) {
             let limits = gpu.limits();
@@ -242,10 +227,7 @@ impl BenchmarkRunner for MmRunner {
             let sources = fit.map(|c| (SOURCE, c.defines(&problem)));
             gpu.prepare(sources.chain(fit_tma.map(|c| (TMA_SOURCE, c.defines(&problem)))).collect());
         }
-        self.operands.randomize(gpu, a.buffer, m * k, (element, 1.0), seed)?;
-        self.operands.randomize(gpu, b.buffer, k * n, (element, 1.0), seed ^ 1)?;
-        let rounding = if tf32 { Element::F16.epsilon() } else { element.epsilon() };
-        let expected = self.operands.expect(gpu, (&a, element), (&b, element), rounding, seed)?;
+        let expected = self.operands.product(gpu, (&a, element), (&b, element), tf32, seed)?;
         Ok(Input { product, expected, methods: self.subject.choices.iter().map(|_| None).collect() })
     }
 
@@ -264,12 +246,7 @@ impl BenchmarkRunner for MmRunner {
         Ok(())
     }
 
-    fn run_benchmark(
-        &mut self,
-        input: &mut Input,
-        choice: ChoiceId,
-        burst: Burst,
-    ) -> Result<Vec<f64>, Failure> {
+    fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
         self.gpu.enter()?;
         let method = input.methods[choice.index()]
             .as_ref()
@@ -278,7 +255,8 @@ impl BenchmarkRunner for MmRunner {
     }
 }
 
-impl ProductRunner for MmRunner {
+#[cfg(test)]
+impl super::products::ProductRunner for MmRunner {
     fn gpu(&self) -> &Gpu {
         &self.gpu
     }

@@ -6,16 +6,17 @@
 //! | `pad_mm`, `mm`, `mixed_mm`, `softmax` | the runner of one optimization |
 //! | `faults` | a runner whose kernels misbehave on purpose |
 //! | `source` | a kernel from a user's file |
-//! | `products` | a product's operands and result on the host, for tests |
+//! | `products` | tests that compare every element of the products |
 //! | `subject`, `shape`, `operands`, `workspace` | shared by the runners: policy, features, random operands and checks, memory |
 //! | `cublas`, `cublaslt`, `tensor_map` | products through NVIDIA's libraries, maps for Hopper's copy engine |
-//! | `device`, `arena`, `nvml` | one GPU, its clock, its memory, its health |
+//! | `device`, `clock`, `arena`, `nvml` | one GPU, its clock, its memory, its health |
 //! | `nvrtc`, [`kernels`] | the compiler, and our kernels as text with their configurations |
 //! | `library`, `element`, `error` | the presence of CUDA's libraries, element types, errors |
 //!
 //! Nothing of CUDA is linked, so the same program runs on machines without it.
 
 mod arena;
+mod clock;
 mod cublas;
 mod cublaslt;
 mod device;
@@ -30,6 +31,7 @@ mod nvml;
 mod nvrtc;
 mod operands;
 mod pad_mm;
+#[cfg(test)]
 mod products;
 mod shape;
 mod softmax;
@@ -44,7 +46,6 @@ use device::Gpu;
 
 pub use error::CudaError;
 pub use faults::OPTIMIZATION as FAULTS;
-pub use products::{HostProduct, Products};
 
 /// Returns the number of GPUs.
 ///
@@ -66,21 +67,6 @@ pub fn open(optimization: Optimization, index: u32) -> Result<Option<Box<dyn Run
         "mixed_mm" => mixed_mm::MixedMmRunner::new(optimization, gpu()?)?.boxed(),
         "softmax" => softmax::SoftmaxRunner::new(optimization, gpu()?)?.boxed(),
         "faults" => faults::FaultsRunner::new(optimization, gpu()?)?.boxed(),
-        _ => return Ok(None),
-    }))
-}
-
-/// Opens the products of `pad_mm`, `mm` or `mixed_mm` on the GPU of this index; `None` for any other
-/// optimization.
-///
-/// # Errors
-/// As [`open`].
-pub fn open_products(optimization: Optimization, index: u32) -> Result<Option<Products>, CudaError> {
-    let gpu = || Gpu::open(index);
-    Ok(Some(match optimization.name.as_str() {
-        "pad_mm" => Products::new(pad_mm::PadMmRunner::new(optimization, gpu()?)?),
-        "mm" => Products::new(mm::MmRunner::new(optimization, gpu()?)?),
-        "mixed_mm" => Products::new(mixed_mm::MixedMmRunner::new(optimization, gpu()?)?),
         _ => return Ok(None),
     }))
 }

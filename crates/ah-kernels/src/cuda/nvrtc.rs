@@ -5,6 +5,7 @@ use std::ffi::CString;
 use std::path::PathBuf;
 
 use cudarc::nvrtc::{result, sys};
+use etcetera::{BaseStrategy as _, choose_base_strategy};
 
 use super::error::CudaError;
 use super::kernels;
@@ -148,14 +149,11 @@ fn architecture((major, minor): (u32, u32)) -> String {
     format!("sm_{major}{minor}{own}")
 }
 
-/// Returns the cache's folder: `AH_CACHE_DIR`, else the user's cache folder.
+/// Returns the cache's folder: in `AH_CACHE_DIR`, else in the user's cache folder.
 fn folder() -> Option<PathBuf> {
-    let path = |name: &str| std::env::var_os(name).filter(|p| !p.is_empty()).map(PathBuf::from);
-    path("AH_CACHE_DIR")
-        .or_else(|| {
-            Some(path("XDG_CACHE_HOME").or_else(|| Some(path("HOME")?.join(".cache")))?.join("ah-collect"))
-        })
-        .map(|p| p.join("cubin"))
+    let set = std::env::var_os("AH_CACHE_DIR").filter(|path| !path.is_empty()).map(PathBuf::from);
+    let folder = set.or_else(|| Some(choose_base_strategy().ok()?.cache_dir().join("ah-collect")))?;
+    Some(folder.join("cubin"))
 }
 
 #[cfg(test)]

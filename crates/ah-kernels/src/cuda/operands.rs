@@ -15,6 +15,8 @@ const SOURCE: Source = Source::shipped("operands.cu", include_str!("operands.cu"
 const SAMPLES: usize = 2048;
 /// Rows of a softmax that are compared.
 const ROWS: usize = 64;
+/// Bytes behind every product that no choice may write to; the tests check them.
+pub(super) const GUARD: usize = 512;
 
 /// The kernels that make and check operands.
 pub(crate) struct Operands {
@@ -73,16 +75,19 @@ impl Operands {
         gpu.launch(&self.random, Grid::of(self.blocks, 256), &args)
     }
 
-    /// Computes sampled elements of a · b in float64. `rounding` is the relative error of the type that
-    /// operands or result are rounded to.
-    pub(crate) fn expect(
+    /// Fills the operands of a product with random numbers, and computes sampled elements of it in float64.
+    /// The result has the type of `a`; `tf32` tells whether operands in float32 are rounded.
+    pub(crate) fn product(
         &self,
         gpu: &Gpu,
         (a, a_element): (&Matrix, Element),
         (b, b_element): (&Matrix, Element),
-        rounding: f64,
+        tf32: bool,
         seed: u64,
     ) -> Result<ProductReference, CudaError> {
+        let deviation = deviation(a_element, b_element);
+        self.randomize(gpu, a.buffer, a.rows * a.columns, (a_element, deviation), seed)?;
+        self.randomize(gpu, b.buffer, b.rows * b.columns, (b_element, 1.0), seed ^ 1)?;
         let args = [
             Arg::Buffer(a.buffer),
             Arg::I32(a_element.code()),
@@ -104,8 +109,8 @@ impl Operands {
         // largest of many is about five times as large; cuBLAS may round partial sums too (split-K). The
         // largest error of 12,000 correct products was 10 roundings of one deviation; 16 are allowed.
         #[allow(clippy::cast_precision_loss)]
-        let scale =
-            (a.columns as f64).sqrt() * f64::from(deviation(a_element, b_element)) * magnitude(b_element);
+        let scale = (a.columns as f64).sqrt() * f64::from(deviation) * magnitude(b_element);
+        let rounding = if tf32 { Element::F16.epsilon() } else { a_element.epsilon() };
         // Sums in float32 add up to about √k roundings more.
         #[allow(clippy::cast_precision_loss)]
         let sums = Element::F32.epsilon() * (a.columns as f64).sqrt().max(8.0);
@@ -153,7 +158,7 @@ impl Operands {
         (rows, columns): (usize, usize),
         seed: u64,
     ) -> Result<(), Failure> {
-        self.scan(gpu, &Matrix { buffer: y, rows, columns, strides: (columns, 1) }, Element::F32)?;
+        self.scan(gpu, &Matrix::row_major(y, rows, columns), Element::F32)?;
         let args = [
             Arg::Buffer(x),
             Arg::Buffer(y),
@@ -202,7 +207,7 @@ impl Operands {
 
 /// Returns the standard deviation of random floats that are multiplied with `other`. It is 1, but smaller
 /// beside integers: with k = 32768 their products would overflow float16.
-pub(crate) fn deviation(element: Element, other: Element) -> f32 {
+fn deviation(element: Element, other: Element) -> f32 {
     if element != other && matches!(other, Element::I8 | Element::U8) { 1.0 / 64.0 } else { 1.0 }
 }
 

@@ -10,13 +10,12 @@ use super::device::{Arg, Gpu, Grid, Kernel};
 use super::element::Element;
 use super::error::CudaError;
 use super::nvrtc::Source;
-use super::operands::{Operands, ProductReference, int};
-use super::products::{GUARD, ProductRunner};
+use super::operands::{GUARD, Operands, ProductReference, int};
 use super::shape::{self, Shape};
 use super::subject;
 use crate::features::{self, Layout, Padding};
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
+use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, Times};
 
 const SOURCE: Source = Source::shipped("padding.cu", include_str!("padding.cu"));
 
@@ -72,8 +71,16 @@ pub(super) struct Input {
     expected: ProductReference,
 }
 
+impl Input {
+    /// Returns the result of a choice without padding.
+    fn result(&self, choice: ChoiceId) -> Matrix {
+        let c = if choice.0 == 0 { self.c } else { self.c_padded };
+        Matrix { rows: self.c.rows, columns: self.c.columns, ..c }
+    }
+}
+
 /// Returns PyTorch's padding of this type: `get_alignment_size_dtype` and `get_padded_length`.
-fn padding(element: Element) -> Padding {
+pub(super) fn padding(element: Element) -> Padding {
     Padding { alignment: if element == Element::F32 { 4 } else { 8 }, keeps_one: true }
 }
 
@@ -231,39 +238,21 @@ impl BenchmarkRunner for PadMmRunner {
             bytes(m, n) + GUARD,
             bytes(m_padded, n_padded) + GUARD,
         ])?;
-        let prepadded = |name| context.category(name) == Some("True");
-        let side = |matrix: Matrix, buffer, rows, columns, prepadded| {
-            let padded = Matrix { buffer, rows, columns, strides: (columns, 1) };
-            let padded = if (rows, columns) == (matrix.rows, matrix.columns) { matrix } else { padded };
-            Side { matrix, padded, prepadded }
+        let a = Matrix { buffer: a, rows: m, columns: k, strides: shape.a_strides };
+        let b = Matrix { buffer: b, rows: k, columns: n, strides: shape.b_strides };
+        let side = |matrix: Matrix, padded: Matrix, prepadded| {
+            let fits = (padded.rows, padded.columns) == (matrix.rows, matrix.columns);
+            let prepadded = context.category(prepadded) == Some("True");
+            Side { matrix, padded: if fits { matrix } else { padded }, prepadded }
         };
         let input = Input {
             element,
             tf32,
-            a: side(
-                Matrix { buffer: a, rows: m, columns: k, strides: shape.a_strides },
-                a_padded,
-                m_padded,
-                k_padded,
-                prepadded("prepadded_mat1"),
-            ),
-            b: side(
-                Matrix { buffer: b, rows: k, columns: n, strides: shape.b_strides },
-                b_padded,
-                k_padded,
-                n_padded,
-                prepadded("prepadded_mat2"),
-            ),
-            c: Matrix { buffer: c, rows: m, columns: n, strides: (n, 1) },
-            c_padded: Matrix { buffer: c_padded, rows: m_padded, columns: n_padded, strides: (n_padded, 1) },
-            expected: {
-                self.operands.randomize(gpu, a, m * k, (element, 1.0), seed)?;
-                self.operands.randomize(gpu, b, k * n, (element, 1.0), seed ^ 1)?;
-                let matrix = |buffer, rows, columns, strides| Matrix { buffer, rows, columns, strides };
-                let (a, b) = (matrix(a, m, k, shape.a_strides), matrix(b, k, n, shape.b_strides));
-                let rounding = if tf32 { Element::F16.epsilon() } else { element.epsilon() };
-                self.operands.expect(gpu, (&a, element), (&b, element), rounding, seed)?
-            },
+            a: side(a, Matrix::row_major(a_padded, m_padded, k_padded), "prepadded_mat1"),
+            b: side(b, Matrix::row_major(b_padded, k_padded, n_padded), "prepadded_mat2"),
+            c: Matrix::row_major(c, m, n),
+            c_padded: Matrix::row_major(c_padded, m_padded, n_padded),
+            expected: self.operands.product(gpu, (&a, element), (&b, element), tf32, seed)?,
         };
         for side in [&input.a, &input.b] {
             if side.prepadded && side.needs_padding() {
@@ -279,30 +268,23 @@ impl BenchmarkRunner for PadMmRunner {
         let c = if choice.0 == 0 { input.c } else { input.c_padded };
         self.operands.poison(&self.gpu, &c, input.element)?;
         self.run(input, choice)?;
-        let view = Matrix { rows: input.c.rows, columns: input.c.columns, ..c };
-        self.operands.check(&self.gpu, &view, input.element, &input.expected)
+        self.operands.check(&self.gpu, &input.result(choice), input.element, &input.expected)
     }
 
-    fn run_benchmark(
-        &mut self,
-        input: &mut Input,
-        choice: ChoiceId,
-        burst: Burst,
-    ) -> Result<Vec<f64>, Failure> {
+    fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
         self.gpu.enter()?;
         self.gpu.time(burst, || self.run(input, choice))
     }
 }
 
-impl ProductRunner for PadMmRunner {
+#[cfg(test)]
+impl super::products::ProductRunner for PadMmRunner {
     fn gpu(&self) -> &Gpu {
         &self.gpu
     }
 
     fn matrices(&self, input: &Input, choice: ChoiceId) -> [(Matrix, Element); 3] {
-        let c = if choice.0 == 0 { input.c } else { input.c_padded };
-        let view = Matrix { rows: input.c.rows, columns: input.c.columns, ..c };
-        [input.a.matrix, input.b.matrix, view].map(|matrix| (matrix, input.element))
+        [input.a.matrix, input.b.matrix, input.result(choice)].map(|matrix| (matrix, input.element))
     }
 }
 

@@ -1,29 +1,25 @@
-//! A product's operands and result on the host, so that a test can compare every element with a reference
-//! of its own. The runners compare only some elements, on the device.
+//! The products of `mm`, `mixed_mm` and `pad_mm` on a GPU, element by element: the tests copy operands and
+//! result to the host and compute the product there in f64. The runners compare only some elements, on the
+//! device. If the machine with the GPU has no Rust, copy the binary of this crate's unit tests there and run
+//! it with `products --nocapture`.
 
-use ah_measure::sampling::Rng;
-use ah_measure::{BenchmarkRunner, Failure, Subject};
-use ah_types::{ChoiceId, Context};
+use std::io::Write as _;
+
+use ah_measure::sampling::{self, Rng};
+use ah_measure::{BenchmarkRunner, Failure};
+use ah_types::{ChoiceId, Context, Optimization};
+use half::{bf16, f16};
 
 use super::cublas::Matrix;
-use super::device::Gpu;
+use super::device::{self, Gpu};
 use super::element::Element;
-
-/// Bytes behind every result that no choice may write to.
-pub(super) const GUARD: usize = 512;
-
-/// The operands and the result of one choice, row by row.
-#[derive(Clone, Debug)]
-pub struct HostProduct {
-    /// The first operand, m×k.
-    pub a: Vec<f64>,
-    /// The second operand, k×n.
-    pub b: Vec<f64>,
-    /// The result, m×n.
-    pub c: Vec<f64>,
-    /// Whether the choice left the memory behind its result unchanged.
-    pub guard_is_intact: bool,
-}
+use super::error::CudaError;
+use super::mixed_mm::MixedMmRunner;
+use super::mm::MmRunner;
+use super::operands::GUARD;
+use super::pad_mm::{self, PadMmRunner};
+use super::shape;
+use crate::features::{self, Layout};
 
 /// A runner that can return its operands and its result.
 pub(super) trait ProductRunner: BenchmarkRunner {
@@ -34,66 +30,229 @@ pub(super) trait ProductRunner: BenchmarkRunner {
     fn matrices(&self, input: &Self::Input, choice: ChoiceId) -> [(Matrix, Element); 3];
 }
 
-/// The products of one optimization on one GPU.
-pub struct Products(Box<dyn ProductSource>);
+/// The operands and the result of one choice, row by row.
+struct HostProduct {
+    a: Vec<f64>,
+    b: Vec<f64>,
+    c: Vec<f64>,
+    /// Whether the choice left the memory behind its result unchanged.
+    guard_is_intact: bool,
+}
 
-impl Products {
-    pub(super) fn new(runner: impl ProductRunner + 'static) -> Self {
-        Self(Box::new(runner))
-    }
+/// Opens a runner; `None` on a machine without a GPU, after a line that says so.
+fn open<R>(name: &str, new: fn(Optimization, Gpu) -> Result<R, CudaError>) -> Option<R> {
+    let reason = match device::count() {
+        Ok(0) => "there is no GPU here".to_owned(),
+        Ok(_) => return Some(new(Optimization::built_in(name).unwrap(), Gpu::open(0).unwrap()).unwrap()),
+        Err(error) => error.to_string(),
+    };
+    report(&format!("skipped: {reason}; so the products of {name} are not compared"));
+    None
+}
 
-    /// Returns the optimization, the device and the choices.
-    #[must_use]
-    pub fn subject(&self) -> &Subject {
-        self.0.subject()
-    }
+/// The test harness hides the output of a passing test, but not direct writes to standard error.
+fn report(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
 
-    /// Computes the product of random operands with one choice. The same state of `rng` gives the same
-    /// operands.
-    ///
-    /// # Errors
-    /// [`Failure::Skipped`] if the choice is not offered for this context, and the reasons of
-    /// [`BenchmarkRunner::check`].
-    pub fn compute(
-        &mut self,
-        context: &Context,
-        choice: ChoiceId,
-        rng: &mut Rng,
-    ) -> Result<HostProduct, Failure> {
-        self.0.compute(context, choice, rng)
+/// Computes the product of random operands with one choice. The same state of `rng` gives the same operands.
+fn compute<R: ProductRunner>(
+    runner: &mut R,
+    context: &Context,
+    choice: ChoiceId,
+    rng: &mut Rng,
+) -> Result<HostProduct, Failure> {
+    let mut input = runner.create_input(context, rng)?;
+    let [a, b, c] = runner.matrices(&input, choice);
+    runner.gpu().fill(c.0.buffer, 0xff)?;
+    runner.check(&mut input, choice)?;
+    let values = |(matrix, element): (Matrix, Element)| {
+        let memory = runner.gpu().read::<u8>(matrix.buffer, matrix.buffer.bytes)?;
+        let places = (0..matrix.rows).flat_map(|i| (0..matrix.columns).map(move |j| (i, j)));
+        let at = |(i, j)| i * matrix.strides.0 + j * matrix.strides.1;
+        Ok::<_, Failure>(places.map(|place| value(element, &memory, at(place))).collect())
+    };
+    let guard = runner.gpu().read::<u8>(c.0.buffer, c.0.buffer.bytes)?.split_off(c.0.buffer.bytes - GUARD);
+    let guard_is_intact = guard.iter().all(|byte| *byte == 0xff);
+    Ok(HostProduct { a: values(a)?, b: values(b)?, c: values(c)?, guard_is_intact })
+}
+
+/// Returns element `index` of an array in memory.
+fn value(element: Element, memory: &[u8], index: usize) -> f64 {
+    match (element, &memory[index * element.bytes()..][..element.bytes()]) {
+        (Element::F32, &[a, b, c, d]) => f64::from(f32::from_le_bytes([a, b, c, d])),
+        (Element::F16, &[a, b]) => f16::from_le_bytes([a, b]).into(),
+        (Element::Bf16, &[a, b]) => bf16::from_le_bytes([a, b]).into(),
+        (Element::I8, &[a]) => f64::from(i8::from_le_bytes([a])),
+        (Element::U8, &[a]) => f64::from(a),
+        (_, bytes) => unreachable!("{element:?} has {} bytes", bytes.len()),
     }
 }
 
-/// A [`ProductRunner`] whose input type is hidden.
-trait ProductSource {
-    fn subject(&self) -> &Subject;
-    fn compute(&mut self, context: &Context, choice: ChoiceId, rng: &mut Rng)
-    -> Result<HostProduct, Failure>;
+/// The product of the operands in f64 and, for each element, the norm of its terms.
+fn reference(product: &HostProduct, [m, k, n]: [usize; 3]) -> (Vec<f64>, Vec<f64>) {
+    let (mut sums, mut squares) = (vec![0.0; m * n], vec![0.0; m * n]);
+    for i in 0..m {
+        for p in 0..k {
+            let x = product.a[i * k + p];
+            for j in 0..n {
+                let term = x * product.b[p * n + j];
+                sums[i * n + j] += term;
+                squares[i * n + j] += term * term;
+            }
+        }
+    }
+    (sums, squares.into_iter().map(f64::sqrt).collect())
 }
 
-impl<R: ProductRunner> ProductSource for R {
-    fn subject(&self) -> &Subject {
-        BenchmarkRunner::subject(self)
-    }
+/// Returns the first element whose error exceeds one rounding of the result plus `relative` times the norm of
+/// its terms, which covers the roundings of the sum.
+fn wrong(found: &[f64], expected: &(Vec<f64>, Vec<f64>), rounding: f64, relative: f64) -> Option<String> {
+    found.iter().zip(&expected.0).zip(&expected.1).enumerate().find_map(|(i, ((found, sum), norm))| {
+        let limit = 1.01 * rounding * sum.abs() + relative * norm;
+        // Written so that NaN is wrong.
+        let right = (found - sum).abs() <= limit;
+        (!right).then(|| format!("element {i} is {found}, expected {sum} ± {limit:.2e}"))
+    })
+}
 
-    fn compute(
-        &mut self,
-        context: &Context,
-        choice: ChoiceId,
-        rng: &mut Rng,
-    ) -> Result<HostProduct, Failure> {
-        let mut input = self.create_input(context, rng)?;
-        let [a, b, c] = self.matrices(&input, choice);
-        self.gpu().fill(c.0.buffer, 0xff)?;
-        self.check(&mut input, choice)?;
-        let values = |(matrix, element): (Matrix, Element)| {
-            let bytes = self.gpu().read::<u8>(matrix.buffer, matrix.buffer.bytes)?;
-            let places = (0..matrix.rows).flat_map(|i| (0..matrix.columns).map(move |j| (i, j)));
-            let at = |(i, j)| i * matrix.strides.0 + j * matrix.strides.1;
-            Ok::<_, Failure>(places.map(|place| element.value(&bytes, at(place))).collect())
+/// Compares every choice on one context; returns the number of choices that ran.
+fn compare<R: ProductRunner>(
+    runner: &mut R,
+    context: &Context,
+    sizes: [u64; 3],
+    element: Element,
+    tf32: bool,
+) -> usize {
+    let choices = runner.subject().choices.clone();
+    let (sizes, mut expected, mut ran) = (sizes.map(|size| size as usize), None, 0);
+    for (id, choice) in (0..).map(ChoiceId).zip(&choices) {
+        let mut rng = sampling::rng(7, sizes.iter().sum::<usize>() as u64);
+        let product = match compute(runner, context, id, &mut rng) {
+            Ok(product) => product,
+            Err(Failure::Skipped(_)) => continue,
+            Err(failure) => panic!("{choice} on {context}: {failure}"),
         };
-        let guard = self.gpu().read::<u8>(c.0.buffer, c.0.buffer.bytes)?.split_off(c.0.buffer.bytes - GUARD);
-        let guard_is_intact = guard.iter().all(|byte| *byte == 0xff);
-        Ok(HostProduct { a: values(a)?, b: values(b)?, c: values(c)?, guard_is_intact })
+        let expected = expected.get_or_insert_with(|| reference(&product, sizes));
+        // Six deviations of the roundings of a sum in float32. If cuBLAS splits k, it rounds partial sums
+        // to the type of the result; TF32 rounds each operand to 11 bits.
+        #[allow(clippy::cast_precision_loss)]
+        let sum = 6.0 * Element::F32.epsilon() * (sizes[1] as f64).sqrt();
+        let operands = if tf32 { 6.0 * 2_f64.powi(-10) } else { 0.0 };
+        let ours = choice.starts_with("type=cuda");
+        let partial = if ours { 0.0 } else { 16.0 * element.epsilon() };
+        let wrong = wrong(&product.c, expected, element.epsilon(), sum + operands + partial);
+        assert_eq!(wrong, None, "{choice} on {context}");
+        assert!(product.guard_is_intact, "{choice} wrote behind its result on {context}");
+        ran += 1;
     }
+    ran
+}
+
+/// Describes a product whose operands have these layouts and types.
+fn product([m, k, n]: [u64; 3], transposed: [bool; 2], types: [Element; 2]) -> Context {
+    let [a, b] = transposed.map(Layout::transposed);
+    shape::context([m, k, n], (a.strides(m, k), types[0]), (b.strides(k, n), types[1]))
+}
+
+const LAYOUTS: [[bool; 2]; 4] = [[false, false], [false, true], [true, false], [true, true]];
+/// Types, and whether float32 is rounded to TF32.
+const FLOATS: [(Element, bool); 4] =
+    [(Element::F16, false), (Element::Bf16, false), (Element::F32, false), (Element::F32, true)];
+
+#[test]
+fn mm_computes_every_element() {
+    let Some(mut runner) = open("mm", MmRunner::new) else { return };
+    let mut ran = 0;
+    for sizes in
+        [[1, 64, 128], [16, 128, 64], [72, 264, 136], [264, 520, 392], [65, 1023, 257], [64, 8192, 64]]
+    {
+        for transposed in LAYOUTS {
+            for (element, tf32) in FLOATS {
+                let context = features::with_contiguity(product(sizes, transposed, [element; 2]));
+                let context = shape::with_tf32(context, element, tf32);
+                ran += compare(&mut runner, &context, sizes, element, tf32);
+            }
+        }
+    }
+    report(&format!("mm: {ran} products compared"));
+    assert!(ran > 500, "only {ran} products ran");
+}
+
+#[test]
+fn mixed_mm_computes_every_element() {
+    let Some(mut runner) = open("mixed_mm", MixedMmRunner::new) else { return };
+    let mut ran = 0;
+    for (m, k, n) in [
+        (1, 1024, 256),
+        (2, 1040, 272),
+        (7, 2048, 128),
+        (8, 1024, 1040),
+        (9, 1024, 256),
+        (17, 1040, 256),
+        (32, 2048, 256),
+        (33, 1024, 272),
+        (64, 1024, 256),
+        (128, 4096, 256),
+    ] {
+        for transposed in [false, true] {
+            for types in [[Element::F16, Element::I8], [Element::Bf16, Element::U8]] {
+                let context = features::with_contiguity(product([m, k, n], [false, transposed], types));
+                ran += compare(&mut runner, &context, [m, k, n], types[0], false);
+            }
+        }
+    }
+    report(&format!("mixed_mm: {ran} products compared"));
+    assert!(ran > 400, "only {ran} products ran");
+}
+
+#[test]
+fn pad_mm_computes_every_element() {
+    let Some(mut runner) = open("pad_mm", PadMmRunner::new) else { return };
+    let mut ran = 0;
+    for sizes in [[1, 63, 127], [17, 129, 65], [255, 257, 511], [64, 1001, 3]] {
+        for transposed in LAYOUTS {
+            for (element, tf32) in FLOATS {
+                for prepadded in [[false, false], [true, true]] {
+                    let context = product(sizes, transposed, [element; 2]);
+                    let context = pad_mm::padding(element).describe(context, sizes, prepadded);
+                    let context = shape::with_tf32(context, element, tf32);
+                    ran += compare(&mut runner, &context, sizes, element, tf32);
+                }
+            }
+        }
+    }
+    report(&format!("pad_mm: {ran} products compared"));
+    assert_eq!(ran, 4 * 4 * 4 * 2 * 2);
+}
+
+#[test]
+fn a_missing_term_is_seen() {
+    let [m, k, n] = [9, 128, 11];
+    let mut rng = sampling::rng(1, 1);
+    let mut values = |count: usize| -> Vec<f64> {
+        (0..count)
+            .map(|_| f64::from(u32::try_from(sampling::log_uniform(&mut rng, 1, 9)).unwrap()) - 5.0)
+            .collect()
+    };
+    let product = HostProduct { a: values(m * k), b: values(k * n), c: Vec::new(), guard_is_intact: true };
+    let expected = reference(&product, [m, k, n]);
+    let relative = 6.0 * Element::F32.epsilon() * 11.4;
+    let wrong = |found: &[f64]| wrong(found, &expected, Element::F16.epsilon(), relative);
+    assert_eq!(wrong(&expected.0), None);
+    for at in [0, m * n / 2, m * n - 1] {
+        let mut c = expected.0.clone();
+        c[at] += 4.0;
+        assert!(wrong(&c).is_some(), "{at}");
+        c[at] = f64::NAN;
+        assert!(wrong(&c).is_some(), "{at}");
+    }
+}
+
+#[test]
+fn values_are_read_as_their_type() {
+    assert_eq!(value(Element::F16, &[0, 0, 0x55, 0x35], 1), 0.333_251_953_125);
+    assert_eq!(value(Element::Bf16, &[0, 0, 0x80, 0xbf], 1), -1.0);
+    assert_eq!(value(Element::F32, &1.5_f32.to_le_bytes(), 0), 1.5);
+    assert_eq!((value(Element::I8, &[0xff], 0), value(Element::U8, &[0xff], 0)), (-1.0, 255.0));
 }

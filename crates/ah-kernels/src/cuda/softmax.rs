@@ -15,7 +15,7 @@ use super::shape::{element, size};
 use super::subject;
 use super::workspace::grid;
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
+use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, Times};
 
 const SOURCE: Source = Source::shipped("softmax.cu", Softmax::SOURCE);
 
@@ -133,12 +133,7 @@ impl BenchmarkRunner for SoftmaxRunner {
         Ok(())
     }
 
-    fn run_benchmark(
-        &mut self,
-        input: &mut Input,
-        choice: ChoiceId,
-        burst: Burst,
-    ) -> Result<Vec<f64>, Failure> {
+    fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
         self.gpu.enter()?;
         let kernel = input.kernels[choice.index()].as_ref();
         let kernel = kernel.ok_or_else(|| Failure::failed("timed before it was checked"))?;

@@ -2,9 +2,11 @@
 //! every launch.
 
 use super::arena::{Allocation, Buffer};
+use super::cublas::Matrix;
 use super::device::{Arg, Gpu, Grid, Kernel};
 use super::error::CudaError;
 use super::kernels::Launch;
+use super::operands::int;
 use ah_measure::Failure;
 
 /// Floats of partial sums: enough for split-K by four of a product with ten thousand tiles.
@@ -45,37 +47,42 @@ impl Workspace {
         needed("tickets", launch.tickets, TICKETS)
     }
 
-    /// Starts one of our products: operands and result, workspace, m, n, k, strides.
+    /// Starts one of our products, c = a · b. Its arguments: operands and result, workspace, m, n, k, strides.
     pub(crate) fn product(
         &self,
         gpu: &Gpu,
         (kernel, launch): (&Kernel, &Launch),
-        [a, b, c]: [Buffer; 3],
-        sizes: [usize; 3],
-        strides: [usize; 3],
+        matrices: [&Matrix; 3],
     ) -> Result<(), CudaError> {
-        let [m, n, k] = sizes.map(super::operands::int);
-        let [lda, ldb, ldc] = strides.map(|s| Arg::I64(s as i64));
+        let [a, b, c] = matrices.map(|matrix| Arg::Buffer(matrix.buffer));
+        let [m, n, k] = sizes(matrices);
+        let [lda, ldb, ldc] = matrices.map(|matrix| Arg::I64(matrix.leading() as i64));
         let (partial, tickets) = (Arg::Buffer(self.partial.buffer()), Arg::Buffer(self.tickets.buffer()));
-        let args = [Arg::Buffer(a), Arg::Buffer(b), Arg::Buffer(c), partial, tickets, m, n, k, lda, ldb, ldc];
+        let args = [a, b, c, partial, tickets, m, n, k, lda, ldb, ldc];
         gpu.launch(kernel, grid(launch), &args)
     }
 
-    /// Starts one of our products that fetches its operands by maps: maps and result, m, n, k, the result's
-    /// stride.
+    /// Starts one of our products that fetches its operands by maps. Its arguments: maps and result, workspace,
+    /// m, n, k, the result's stride.
     pub(crate) fn mapped_product(
         &self,
         gpu: &Gpu,
         (kernel, launch): (&Kernel, &Launch),
-        [maps, c]: [Buffer; 2],
-        sizes: [usize; 3],
-        ldc: usize,
+        maps: Buffer,
+        matrices: [&Matrix; 3],
     ) -> Result<(), CudaError> {
-        let [m, n, k] = sizes.map(super::operands::int);
+        let c = matrices[2];
+        let [m, n, k] = sizes(matrices);
         let (partial, tickets) = (Arg::Buffer(self.partial.buffer()), Arg::Buffer(self.tickets.buffer()));
-        let args = [Arg::Buffer(maps), Arg::Buffer(c), partial, tickets, m, n, k, Arg::I64(ldc as i64)];
+        let (c, ldc) = (Arg::Buffer(c.buffer), Arg::I64(c.leading() as i64));
+        let args = [Arg::Buffer(maps), c, partial, tickets, m, n, k, ldc];
         gpu.launch(kernel, grid(launch), &args)
     }
+}
+
+/// Returns m, n and k of c = a · b.
+fn sizes([a, b, _]: [&Matrix; 3]) -> [Arg; 3] {
+    [a.rows, b.columns, a.columns].map(int)
 }
 
 pub(crate) fn grid(launch: &Launch) -> Grid {

@@ -1,6 +1,6 @@
 //! Measures the kernels on one input, with the driver that `ah-collect` uses too.
 
-use ah_measure::{Bench, Burst, Failure};
+use ah_measure::{Bench, Burst, Failure, Times};
 use ah_types::{ChoiceId, Outcome, TimingPolicy};
 
 /// The default policy of a MultiKernel. The program waits for the measurement, so it takes less time than collecting
@@ -64,7 +64,7 @@ impl Bench for KernelBench<'_> {
         self.trial.check(choice.index()).map_err(Failure::Failed)
     }
 
-    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Vec<f64>, Failure> {
+    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
         let sample = |_| {
             let ms = self.trial.time(choice.index(), burst.runs).map_err(Failure::Failed)?;
             Ok(if ms == 0.0 { BELOW_RESOLUTION_MS } else { ms / f64::from(burst.runs) })

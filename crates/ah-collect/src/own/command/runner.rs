@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ah_measure::sampling::Rng;
-use ah_measure::{Bench, Burst, Failure, Runner, Subject, this_cpu};
+use ah_measure::{Bench, Burst, Failure, Runner, Subject, Times, this_cpu};
 use ah_types::{ChoiceId, Context, Optimization, OptimizationError, TimingPolicy, Value};
 use tempfile::TempDir;
 
@@ -191,7 +191,7 @@ impl Bench for CommandRunner {
         check.map(|_| ()).map_err(|failure| Failure::failed(format!("wrong result: {}", failure.reason())))
     }
 
-    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Vec<f64>, Failure> {
+    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
         let choice = &self.commands.choices[choice.index()];
         let sample = |_| {
             let times = (0..burst.runs).map(|_| self.time(choice)).collect::<Result<Vec<_>, _>>()?;

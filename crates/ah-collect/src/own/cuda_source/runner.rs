@@ -2,7 +2,7 @@
 
 use ah_kernels::cuda::source::UserKernel;
 use ah_measure::sampling::Rng;
-use ah_measure::{Bench, Burst, Failure, Runner, Subject};
+use ah_measure::{Bench, Burst, Failure, Runner, Subject, Times};
 use ah_types::{ChoiceId, Context, Optimization};
 use rand::Rng as _;
 
@@ -66,7 +66,7 @@ impl Bench for CudaRunner {
         self.bench.check(choice)
     }
 
-    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Vec<f64>, Failure> {
+    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
         self.bench.run(choice, burst)
     }
 }

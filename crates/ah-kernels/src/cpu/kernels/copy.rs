@@ -20,13 +20,13 @@ pub(super) fn copy_rows<'b>(
     buffer: &'b mut AlignedBuffer,
 ) -> Result<MatRef<'b>, KernelError> {
     let to = buffer.take(rows.checked_mul(cols))?;
-    let (tall, wide) = (from.rows(), from.cols());
+    let (tall, wide) = (from.rows, from.cols);
     if tall == 0 || wide == 0 {
         to.fill(0.0);
         return MatRef::row_major(to, rows, cols);
     }
     let data = from.as_slice();
-    let (rs, cs) = (from.row_stride(), from.col_stride());
+    let (rs, cs) = (from.row_stride, from.col_stride);
     to[tall * cols..].fill(0.0);
     for (i, row) in to.chunks_exact_mut(cols).take(tall).enumerate() {
         if cs == 1 {

@@ -52,23 +52,23 @@ impl<const MR: usize, const NV: usize> WithSimd for DirectProduct<'_, MR, NV> {
         if c.rows == 0 || c.cols == 0 {
             return Ok(());
         }
-        let rows_of_b_are_contiguous = b.col_stride() == 1 || b.cols() == 1;
-        let columns_of_a_are_contiguous = a.row_stride() == 1 || a.rows() == 1;
+        let rows_of_b_are_contiguous = b.col_stride == 1 || b.cols == 1;
+        let columns_of_a_are_contiguous = a.row_stride == 1 || a.rows == 1;
         let too_narrow = c.cols < S::F32_LANES && c.cols < c.rows;
         // SAFETY: the caller of `run` has checked the shapes and owns `c`. No dimension is 0, and each
         // branch has checked which direction is contiguous.
         unsafe {
-            if a.cols() == 0 {
+            if a.cols == 0 {
                 c.fill_zero();
             } else if columns_of_a_are_contiguous && (too_narrow || !rows_of_b_are_contiguous) {
                 rows_of_b::<S, MR, NV>(s, b.transposed(), a.transposed(), c.transposed(), copy)?;
             } else if rows_of_b_are_contiguous {
                 rows_of_b::<S, MR, NV>(s, a, b, c, copy)?;
-            } else if a.col_stride() == 1 && b.row_stride() == 1 {
+            } else if a.col_stride == 1 && b.row_stride == 1 {
                 dot_products(s, a, b, c);
             } else {
                 let mut whole = AlignedBuffer::default();
-                let b = copy_rows(b, b.rows(), b.cols(), &mut whole)?;
+                let b = copy_rows(b, b.rows, b.cols, &mut whole)?;
                 rows_of_b::<S, MR, NV>(s, a, b, c, copy)?;
             }
         }
@@ -110,7 +110,7 @@ unsafe fn rows_of_b<S: Simd, const MR: usize, const NV: usize>(
     c: Tile,
     copy: &mut AlignedBuffer,
 ) -> Result<(), KernelError> {
-    let (k, lanes) = (a.cols(), S::F32_LANES);
+    let (k, lanes) = (a.cols, S::F32_LANES);
     // A row of B that is shorter than a vector gets zeros behind it.
     let b = if c.cols < lanes { copy_rows(b, k, lanes, copy)? } else { b };
     let vectors = (c.cols / lanes).max(1);
@@ -148,14 +148,14 @@ unsafe fn rows_of_b<S: Simd, const MR: usize, const NV: usize>(
 unsafe fn tile<S: Simd, const MR: usize, const NV: usize>(s: S, width: usize, a: MatRef, b: MatRef, c: Tile) {
     macro_rules! compiled {
         ($($mr:literal: $($nv:literal)*);*) => {
-            match (a.rows(), width) {
+            match (a.rows, width) {
                 $($(
                     ($mr, $nv) if $mr <= MR && ($mr <= 2 || $nv <= NV) => {
-                        let rows = std::array::from_fn(|r| a.as_ptr().wrapping_add(r * a.row_stride()));
-                        let (steps, b) = ((a.col_stride(), b.row_stride()), b.as_ptr());
+                        let rows = std::array::from_fn(|r| a.as_ptr().wrapping_add(r * a.row_stride));
+                        let (steps, b) = ((a.col_stride, b.row_stride), b.as_ptr());
                         // SAFETY: `a` has $mr rows of k elements; `b` is the caller's promise.
                         unsafe {
-                            let sums = multiply::<S, $mr, $nv>(s, a.cols(), rows, steps.0, b, steps.1);
+                            let sums = multiply::<S, $mr, $nv>(s, a.cols, rows, steps.0, b, steps.1);
                             store::<S, $mr, $nv>(s, &sums, c);
                         }
                     }
@@ -177,11 +177,11 @@ unsafe fn dot_products<S: Simd>(s: S, a: MatRef, b: MatRef, c: Tile) {
     let mut i = 0;
     while i < c.rows {
         let (top, height) = next_span(i, c.rows, 4, DOT_SIZES);
-        let rows = a.block(top, 0, height, a.cols());
+        let rows = a.block(top, 0, height, a.cols);
         let mut j = 0;
         while j < c.cols {
             let (left, width) = next_span(j, c.cols, widest, DOT_SIZES);
-            let columns = b.block(0, left, b.rows(), width);
+            let columns = b.block(0, left, b.rows, width);
             let to = c.block(top, left, height, width);
             macro_rules! compiled {
                 ($($mr:literal: $($nr:literal)*);*) => {
@@ -223,9 +223,9 @@ fn add_products<S: Simd, const MR: usize, const NR: usize>(
 /// As [`dot_products`]; `a` has `MR` rows, `b` has `NR` columns, and `c` is as large.
 #[inline(always)]
 unsafe fn dots<S: Simd, const MR: usize, const NR: usize>(s: S, a: MatRef, b: MatRef, c: Tile) {
-    let k = a.cols();
-    let rows: [*const f32; MR] = std::array::from_fn(|r| a.as_ptr().wrapping_add(r * a.row_stride()));
-    let columns: [*const f32; NR] = std::array::from_fn(|q| b.as_ptr().wrapping_add(q * b.col_stride()));
+    let k = a.cols;
+    let rows: [*const f32; MR] = std::array::from_fn(|r| a.as_ptr().wrapping_add(r * a.row_stride));
+    let columns: [*const f32; NR] = std::array::from_fn(|q| b.as_ptr().wrapping_add(q * b.col_stride));
     let mut sums = [[s.splat_f32s(0.0); NR]; MR];
     let whole = k / S::F32_LANES * S::F32_LANES;
     for p in (0..whole).step_by(S::F32_LANES) {

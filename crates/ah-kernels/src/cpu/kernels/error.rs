@@ -2,23 +2,19 @@
 
 use thiserror::Error;
 
+use super::extent::Extent;
+
 /// The reason why a kernel refused to run. It has computed nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum KernelError {
     /// The slice ends before the last element of the matrix.
     #[error(
-        "a {rows}×{cols} matrix with strides ({row_stride}, {col_stride}) needs {needed} elements, \
-         the slice has {found}"
+        "a {}×{} matrix with strides ({}, {}) needs {needed} elements, the slice has {found}",
+        extent.rows, extent.cols, extent.row_stride, extent.col_stride
     )]
     SliceTooShort {
-        /// Rows asked for.
-        rows: usize,
-        /// Columns asked for.
-        cols: usize,
-        /// Elements between two rows.
-        row_stride: usize,
-        /// Elements between two columns.
-        col_stride: usize,
+        /// The matrix.
+        extent: Extent,
         /// Elements that the matrix spans; `usize::MAX` if the span overflows.
         needed: usize,
         /// Elements in the slice.

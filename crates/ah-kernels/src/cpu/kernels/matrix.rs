@@ -3,44 +3,31 @@
 //! The elements of every [`MatRef`] and [`MatMut`] lie inside its slice, and two elements of a [`MatMut`]
 //! never share an address. The unsafe code of the kernels relies on both.
 
-use super::error::KernelError;
+use std::ops::Deref;
 
-/// A read-only `rows × cols` matrix; element (i, j) is `data[i * row_stride + j * col_stride]`.
+use super::error::KernelError;
+use super::extent::Extent;
+
+/// Checks that a slice of `found` elements holds the matrix.
+fn check(extent: Extent, found: usize) -> Result<Extent, KernelError> {
+    match extent.span() {
+        Some(needed) if needed <= found => Ok(extent),
+        needed => Err(KernelError::SliceTooShort { extent, needed: needed.unwrap_or(usize::MAX), found }),
+    }
+}
+
+/// A read-only matrix.
 #[derive(Debug, Clone, Copy)]
 pub struct MatRef<'a> {
     data: &'a [f32],
-    rows: usize,
-    cols: usize,
-    row_stride: usize,
-    col_stride: usize,
+    extent: Extent,
 }
 
-fn span(rows: usize, cols: usize, row_stride: usize, col_stride: usize) -> Option<usize> {
-    if rows == 0 || cols == 0 {
-        return Some(0);
-    }
-    let last_row = (rows - 1).checked_mul(row_stride)?;
-    let last_col = (cols - 1).checked_mul(col_stride)?;
-    last_row.checked_add(last_col)?.checked_add(1)
-}
+impl Deref for MatRef<'_> {
+    type Target = Extent;
 
-fn check_span(
-    found: usize,
-    rows: usize,
-    cols: usize,
-    row_stride: usize,
-    col_stride: usize,
-) -> Result<(), KernelError> {
-    match span(rows, cols, row_stride, col_stride) {
-        Some(needed) if needed <= found => Ok(()),
-        needed => Err(KernelError::SliceTooShort {
-            rows,
-            cols,
-            row_stride,
-            col_stride,
-            needed: needed.unwrap_or(usize::MAX),
-            found,
-        }),
+    fn deref(&self) -> &Extent {
+        &self.extent
     }
 }
 
@@ -56,8 +43,8 @@ impl<'a> MatRef<'a> {
         row_stride: usize,
         col_stride: usize,
     ) -> Result<Self, KernelError> {
-        check_span(data.len(), rows, cols, row_stride, col_stride)?;
-        Ok(Self { data, rows, cols, row_stride, col_stride })
+        let extent = check(Extent { rows, cols, row_stride, col_stride }, data.len())?;
+        Ok(Self { data, extent })
     }
 
     /// Views `data` as a matrix whose rows follow each other without a gap.
@@ -66,38 +53,6 @@ impl<'a> MatRef<'a> {
     /// As [`MatRef::new`].
     pub fn row_major(data: &'a [f32], rows: usize, cols: usize) -> Result<Self, KernelError> {
         Self::new(data, rows, cols, cols, 1)
-    }
-
-    /// Views `data` as a matrix whose columns follow each other without a gap.
-    ///
-    /// # Errors
-    /// As [`MatRef::new`].
-    pub fn col_major(data: &'a [f32], rows: usize, cols: usize) -> Result<Self, KernelError> {
-        Self::new(data, rows, cols, 1, rows)
-    }
-
-    /// Returns the number of rows.
-    #[must_use]
-    pub fn rows(&self) -> usize {
-        self.rows
-    }
-
-    /// Returns the number of columns.
-    #[must_use]
-    pub fn cols(&self) -> usize {
-        self.cols
-    }
-
-    /// Returns the number of elements from one row to the next.
-    #[must_use]
-    pub fn row_stride(&self) -> usize {
-        self.row_stride
-    }
-
-    /// Returns the number of elements from one column to the next.
-    #[must_use]
-    pub fn col_stride(&self) -> usize {
-        self.col_stride
     }
 
     /// Returns the element in row `i`, column `j`.
@@ -113,22 +68,14 @@ impl<'a> MatRef<'a> {
     /// Returns the same elements with rows and columns exchanged.
     #[must_use]
     pub fn transposed(self) -> Self {
-        Self {
-            rows: self.cols,
-            cols: self.rows,
-            row_stride: self.col_stride,
-            col_stride: self.row_stride,
-            ..self
-        }
+        Self { extent: self.extent.transposed(), ..self }
     }
 
     /// Returns the block of `rows × cols` elements that starts at (`i`, `j`), clipped to the matrix.
     #[must_use]
     pub fn block(self, i: usize, j: usize, rows: usize, cols: usize) -> Self {
-        let (i, j) = (i.min(self.rows), j.min(self.cols));
-        let (rows, cols) = (rows.min(self.rows - i), cols.min(self.cols - j));
-        let start = if rows == 0 || cols == 0 { 0 } else { i * self.row_stride + j * self.col_stride };
-        Self { data: &self.data[start..], rows, cols, ..self }
+        let (extent, start) = self.extent.block(i, j, rows, cols);
+        Self { data: &self.data[start..], extent }
     }
 
     pub(super) fn as_ptr(&self) -> *const f32 {
@@ -140,13 +87,19 @@ impl<'a> MatRef<'a> {
     }
 }
 
-/// A writable row-major `rows × cols` matrix; element (i, j) is `data[i * row_stride + j]`.
+/// A writable row-major matrix.
 #[derive(Debug)]
 pub struct MatMut<'a> {
     data: &'a mut [f32],
-    rows: usize,
-    cols: usize,
-    row_stride: usize,
+    extent: Extent,
+}
+
+impl Deref for MatMut<'_> {
+    type Target = Extent;
+
+    fn deref(&self) -> &Extent {
+        &self.extent
+    }
 }
 
 impl<'a> MatMut<'a> {
@@ -164,8 +117,8 @@ impl<'a> MatMut<'a> {
         if row_stride < cols && rows > 1 {
             return Err(KernelError::OverlappingRows { cols, row_stride });
         }
-        check_span(data.len(), rows, cols, row_stride, 1)?;
-        Ok(Self { data, rows, cols, row_stride })
+        let extent = check(Extent { rows, cols, row_stride, col_stride: 1 }, data.len())?;
+        Ok(Self { data, extent })
     }
 
     /// Views `data` as a writable matrix whose rows follow each other without a gap.
@@ -176,43 +129,20 @@ impl<'a> MatMut<'a> {
         Self::new(data, rows, cols, cols)
     }
 
-    /// Returns the number of rows.
-    #[must_use]
-    pub fn rows(&self) -> usize {
-        self.rows
-    }
-
-    /// Returns the number of columns.
-    #[must_use]
-    pub fn cols(&self) -> usize {
-        self.cols
-    }
-
-    /// Returns the number of elements from one row to the next.
-    #[must_use]
-    pub fn row_stride(&self) -> usize {
-        self.row_stride
-    }
-
     /// Returns row `i`.
     ///
     /// # Panics
     /// If there is no such row.
     pub fn row_mut(&mut self, i: usize) -> &mut [f32] {
-        assert!(i < self.rows, "row {i} of {}", self.rows);
+        let Extent { rows, cols, row_stride, .. } = self.extent;
+        assert!(i < rows, "row {i} of {rows}");
         // A matrix without columns may lie in a slice without elements, whatever its stride.
-        let start = if self.cols == 0 { 0 } else { i * self.row_stride };
-        &mut self.data[start..][..self.cols]
+        let start = if cols == 0 { 0 } else { i * row_stride };
+        &mut self.data[start..][..cols]
     }
 
     pub(super) fn tile(&mut self) -> Tile {
-        Tile {
-            ptr: self.data.as_mut_ptr(),
-            rows: self.rows,
-            cols: self.cols,
-            row_stride: self.row_stride,
-            col_stride: 1,
-        }
+        Tile { ptr: self.data.as_mut_ptr(), extent: self.extent }
     }
 }
 
@@ -223,10 +153,15 @@ impl<'a> MatMut<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tile {
     pub ptr: *mut f32,
-    pub rows: usize,
-    pub cols: usize,
-    pub row_stride: usize,
-    pub col_stride: usize,
+    extent: Extent,
+}
+
+impl Deref for Tile {
+    type Target = Extent;
+
+    fn deref(&self) -> &Extent {
+        &self.extent
+    }
 }
 
 // SAFETY: a tile points to elements that nobody else uses (see above), so another thread races with nobody;
@@ -238,21 +173,12 @@ unsafe impl Sync for Tile {}
 impl Tile {
     /// Returns the block that starts at (`i`, `j`), clipped to the tile.
     pub fn block(self, i: usize, j: usize, rows: usize, cols: usize) -> Self {
-        let (i, j) = (i.min(self.rows), j.min(self.cols));
-        let (rows, cols) = (rows.min(self.rows - i), cols.min(self.cols - j));
-        // An empty block may begin behind the matrix, where the offset may wrap.
-        let start = if rows == 0 || cols == 0 { 0 } else { i * self.row_stride + j * self.col_stride };
-        Self { ptr: self.ptr.wrapping_add(start), rows, cols, ..self }
+        let (extent, start) = self.extent.block(i, j, rows, cols);
+        Self { ptr: self.ptr.wrapping_add(start), extent }
     }
 
     pub fn transposed(self) -> Self {
-        Self {
-            rows: self.cols,
-            cols: self.rows,
-            row_stride: self.col_stride,
-            col_stride: self.row_stride,
-            ..self
-        }
+        Self { extent: self.extent.transposed(), ..self }
     }
 
     /// Sets every element to zero: the product over an empty inner dimension.
@@ -311,8 +237,8 @@ mod tests {
         let data: Vec<f32> = (0_u8..12).map(f32::from).collect();
         let a = MatRef::row_major(&data, 3, 4).unwrap();
         let b = a.block(1, 2, 9, 9);
-        assert_eq!((b.rows(), b.cols(), b.at(1, 1)), (2, 2, 11.0));
-        assert_eq!(a.block(3, 4, 1, 1).rows(), 0);
+        assert_eq!((b.rows, b.cols, b.at(1, 1)), (2, 2, 11.0));
+        assert_eq!(a.block(3, 4, 1, 1).rows, 0);
         assert_eq!(a.transposed().at(3, 2), a.at(2, 3));
     }
 }

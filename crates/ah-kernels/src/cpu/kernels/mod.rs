@@ -6,7 +6,7 @@
 //! | `pad_mm` | `orig`, `pad` | [`pad_mm`] |
 //! | `softmax` | a plain loop, three passes, two passes, persistent rows | [`softmax`] on `exp` |
 //!
-//! All matrices are `f32`. Kernels see them through [`MatRef`] and [`MatMut`], which check their slices once;
+//! All matrices are `f32`. Kernels see them through [`MatRef`] and [`MatMut`], which check their slices once ([`Extent`]);
 //! the code behind them uses raw pointers. Vector code is written once over [`pulp::Simd`] and compiled for each
 //! [`InstructionSet`]; the choice decides which one runs. [`mod@reference`] has the naive versions, accumulated
 //! in f64, that results are checked against.
@@ -31,6 +31,7 @@ mod copy;
 mod direct;
 mod error;
 mod exp;
+mod extent;
 mod instruction_set;
 mod libraries;
 mod matrix;
@@ -43,6 +44,7 @@ pub mod softmax;
 mod threads;
 
 pub use error::KernelError;
+pub use extent::Extent;
 pub use instruction_set::InstructionSet;
 pub use matrix::{MatMut, MatRef};
 pub use mm::MatMul;

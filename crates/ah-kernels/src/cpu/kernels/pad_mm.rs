@@ -58,10 +58,10 @@ impl<'a> Side<'a> {
     /// [`KernelError::ShapeMismatch`] if the sizes of `padded` are not those multiples.
     pub fn prepadded(mat: MatRef<'a>, rows: usize, cols: usize) -> Result<Self, KernelError> {
         let expected = (padded(rows)?, padded(cols)?);
-        if (mat.rows(), mat.cols()) != expected {
+        if (mat.rows, mat.cols) != expected {
             return Err(KernelError::ShapeMismatch {
                 expected: format!("{rows}×{cols} padded to {}×{}", expected.0, expected.1),
-                found: format!("{}×{}", mat.rows(), mat.cols()),
+                found: format!("{}×{}", mat.rows, mat.cols),
             });
         }
         Ok(Self { mat: mat.block(0, 0, rows, cols), padded: Some(mat) })
@@ -78,10 +78,10 @@ impl<'a> Side<'a> {
     where
         'a: 'b,
     {
-        let (rows, cols) = (padded(self.mat.rows())?, padded(self.mat.cols())?);
+        let (rows, cols) = (padded(self.mat.rows)?, padded(self.mat.cols)?);
         match self.padded {
             Some(padded) => Ok(padded),
-            None if (rows, cols) == (self.mat.rows(), self.mat.cols()) => Ok(self.mat),
+            None if (rows, cols) == (self.mat.rows, self.mat.cols) => Ok(self.mat),
             None => copy_rows(self.mat, rows, cols, buffer),
         }
     }
@@ -115,22 +115,22 @@ impl PadMm {
     /// [`KernelError::ShapeMismatch`], or [`KernelError::OutOfMemory`] if the copies find no memory.
     pub fn run(self, a: Side, b: Side, c: &mut MatMut, scratch: &mut Scratch) -> Result<(), KernelError> {
         check_product(a.mat, b.mat, c)?;
-        if c.rows() == 0 || c.cols() == 0 {
+        if c.rows == 0 || c.cols == 0 {
             return Ok(());
         }
         if self == Self::Orig {
             gemm_crate(a.mat, b.mat, c.tile(), Threads::One);
             return Ok(());
         }
-        let (m, n) = (padded(c.rows())?, padded(c.cols())?);
+        let (m, n) = (padded(c.rows)?, padded(c.cols)?);
         let [buffer_a, buffer_b, buffer_c] = &mut scratch.padded;
         let (a, b) = (a.pad(buffer_a)?, b.pad(buffer_b)?);
-        if (m, n) == (c.rows(), c.cols()) {
+        if (m, n) == (c.rows, c.cols) {
             return tiles(a, b, c);
         }
         let product = buffer_c.take(m.checked_mul(n))?;
         tiles(a, b, &mut MatMut::row_major(product, m, n)?)?;
-        for i in 0..c.rows() {
+        for i in 0..c.rows {
             let row = c.row_mut(i);
             row.copy_from_slice(&product[i * n..][..row.len()]);
         }
@@ -174,7 +174,7 @@ mod tests {
         let [tall, wide] = [rows, cols].map(|size| size.next_multiple_of(alignment()));
         match (ready, transposed) {
             (true, false) => Side::prepadded(MatRef::row_major(values, tall, wide).unwrap(), rows, cols),
-            (true, true) => Side::prepadded(MatRef::col_major(values, tall, wide).unwrap(), rows, cols),
+            (true, true) => Side::prepadded(MatRef::new(values, tall, wide, 1, tall).unwrap(), rows, cols),
             (false, false) => MatRef::new(values, rows, cols, wide, 1).map(Side::new),
             (false, true) => MatRef::new(values, rows, cols, 1, tall).map(Side::new),
         }

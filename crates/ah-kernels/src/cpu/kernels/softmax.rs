@@ -56,12 +56,6 @@ impl Softmax {
         choices
     }
 
-    /// Returns the choice with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::choices().into_iter().find(|choice| choice.name() == name)
-    }
-
     /// Returns the plain loop on one thread: it runs everywhere.
     #[must_use]
     pub fn fallback() -> Self {
@@ -78,18 +72,6 @@ impl Softmax {
             Form::Persistent => "persistent",
         };
         format!("{form}_{}_threads={}", self.set.name(), self.threads.name())
-    }
-
-    /// Returns the instruction set that the choice needs.
-    #[must_use]
-    pub fn requires(&self) -> InstructionSet {
-        self.set
-    }
-
-    /// Returns the number of threads that the choice uses.
-    #[must_use]
-    pub fn threads(&self) -> Threads {
-        self.threads
     }
 
     /// Checks that this processor can run the choice.
@@ -322,6 +304,7 @@ mod tests {
     use super::*;
     use crate::cpu::kernels::reference;
     use proptest::prelude::*;
+    use std::collections::HashSet;
 
     fn available() -> impl Iterator<Item = Softmax> {
         Softmax::choices().into_iter().filter(|choice| choice.available().is_ok())
@@ -379,9 +362,9 @@ mod tests {
     }
 
     #[test]
-    fn names_read_back() {
-        for choice in Softmax::choices() {
-            assert_eq!(Softmax::from_name(&choice.name()), Some(choice));
-        }
+    fn names_are_unique_and_the_fallback_has_one() {
+        let names: HashSet<String> = Softmax::choices().iter().map(Softmax::name).collect();
+        assert_eq!(names.len(), Softmax::choices().len());
+        assert!(names.contains(&Softmax::fallback().name()));
     }
 }

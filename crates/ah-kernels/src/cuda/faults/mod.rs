@@ -16,7 +16,7 @@ use super::nvrtc::Source;
 use super::operands::Operands;
 use super::subject;
 use ah_measure::sampling::{self, Rng};
-use ah_measure::{BenchmarkRunner, Burst, Failure, Subject};
+use ah_measure::{BenchmarkRunner, Burst, Failure, Subject, Times};
 
 /// The optimization of this runner.
 pub const OPTIMIZATION: &str = include_str!("faults.toml");
@@ -155,12 +155,7 @@ impl BenchmarkRunner for FaultsRunner {
         }
     }
 
-    fn run_benchmark(
-        &mut self,
-        input: &mut Input,
-        choice: ChoiceId,
-        burst: Burst,
-    ) -> Result<Vec<f64>, Failure> {
+    fn run_benchmark(&mut self, input: &mut Input, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
         self.gpu.enter()?;
         let kernel = self.kernel(input, choice, FaultTime::Timed)?;
         self.gpu.time(burst, || self.run(input, &kernel))

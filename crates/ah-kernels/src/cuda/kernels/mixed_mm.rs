@@ -29,6 +29,9 @@ pub struct MixedMmProblem {
 impl MixedMm {
     /// The kernels' source.
     pub const SOURCE: &str = concat!(
+        "#line 1 \"mixed_mm_weights.cu\"\n",
+        include_str!("mixed_mm_weights.cu"),
+        "\n#line 1 \"mixed_mm.cu\"\n",
         include_str!("mixed_mm.cu"),
         "\n#line 1 \"mixed_mm_wgmma.cu\"\n",
         include_str!("mixed_mm_wgmma.cu"),

@@ -47,8 +47,8 @@ DEVICE void multiply_tile(float (&d)[SUMS], const u32 (&a)[4], u64 b) {
 #endif
 }
 
-// Places of the 16-byte chunks of weights; lanes that read together hit different banks.\nk×n: a chunk is
-// in a row of k; the rows 2·t and 2·t + 8 of a step of 16 are read together.
+// Places of the 16-byte chunks of weights; lanes that read together hit different banks.
+// k×n: a chunk is in a row of k; the rows 2·t and 2·t + 8 of a step of 16 are read together.
 DEVICE u32 place_kn(int row, int chunk) {
     int t = row / 2 % 4;
     return row * BLOCK_N + (chunk ^ (t % 2 * 4 + t / 2 * 2)) * 16;

@@ -7,7 +7,7 @@
 //! | optimization | source | configurations |
 //! | --- | --- | --- |
 //! | `mm` | `mm.cu`, `mm_tma.cu` | [`Mm`], [`MmTma`] |
-//! | `mixed_mm` | `mixed_mm.cu`, `mixed_mm_wgmma.cu`, `mixed_mm_direct.cu` | [`MixedMm`] |
+//! | `mixed_mm` | `mixed_mm.cu`, `mixed_mm_wgmma.cu`, `mixed_mm_direct.cu` after `mixed_mm_weights.cu` | [`MixedMm`] |
 //! | `softmax` | `softmax.cu` | [`Softmax`] |
 //!
 //! Every kernel has one entry, named like its file. All operands start at multiples of 16 bytes, as every

@@ -9,7 +9,7 @@ pub use argument::{ArgumentType, Fill};
 
 use std::path::{Path, PathBuf};
 
-use ah_measure::{Bench, Burst, Failure};
+use ah_measure::{Bench, Burst, Failure, Times};
 use ah_types::{ChoiceId, Device, TimingPolicy};
 
 use super::arena::{Allocation, Buffer};
@@ -299,7 +299,7 @@ impl Bench for UserKernel {
         Ok(())
     }
 
-    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Vec<f64>, Failure> {
+    fn run(&mut self, choice: ChoiceId, burst: Burst) -> Result<Times, Failure> {
         self.gpu.enter()?;
         let input = self.input()?;
         let launch = input.plan.launches[choice.index()].as_ref().map_err(Clone::clone)?;

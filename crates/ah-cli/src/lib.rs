@@ -6,7 +6,8 @@
 //!   full disk, as `println!` and `eprintln!` do.
 //! - [`error`], [`warning`], [`note`], [`status`] and [`detail`] print messages in one style, as much as `-q`
 //!   and `-v` ask for and in the colours of `--color`.
-//! - [`arguments`] (feature `cli`) has these flags, and the subcommands `completions` and `man`.
+//! - [`arguments`] (feature `cli`) has these flags; `ShellCommand` (feature `shell`) is the subcommands
+//!   `completions` and `man`.
 //! - [`finish`] turns the result of a command line into the process's exit code and prints its error.
 //!
 //! Only binaries, and libraries with their feature `cli`, use this crate.
@@ -18,7 +19,11 @@ mod error;
 pub mod exit;
 mod messages;
 mod output;
+#[cfg(feature = "shell")]
+mod shell;
 
 pub use error::{FatalError, finish};
 pub use messages::{Color, Verbosity, detail, error, is_quiet, is_verbose, note, set_style, status, warning};
 pub use output::{OutputError, printable, stderr, stdout};
+#[cfg(feature = "shell")]
+pub use shell::ShellCommand;

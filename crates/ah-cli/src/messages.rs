@@ -48,13 +48,13 @@ pub fn set_style(color: Color, verbosity: Verbosity) {
     VERBOSITY.store(verbosity as u8, Ordering::Relaxed);
 }
 
-/// Returns true if the tool prints the progress of its work (without `-q`).
+/// Returns true if the tool prints only results, warnings and errors (`-q`).
 #[must_use]
 pub fn is_quiet() -> bool {
     VERBOSITY.load(Ordering::Relaxed) == Verbosity::Quiet as u8
 }
 
-/// Returns true if the tool prints details (with `-v`).
+/// Returns true if the tool prints details too (`-v`).
 #[must_use]
 pub fn is_verbose() -> bool {
     VERBOSITY.load(Ordering::Relaxed) == Verbosity::Verbose as u8

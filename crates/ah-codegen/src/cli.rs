@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use ah_cli::arguments::{ShellCommand, TerminalFlags, one_of};
+use ah_cli::ShellCommand;
+use ah_cli::arguments::{TerminalFlags, one_of};
 use ah_codegen::{Detail, TARGETS, Target, WriteMode};
 use clap::{Args, Parser, ValueEnum};
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use ah_cli::arguments::ShellCommand;
+use ah_cli::ShellCommand;
 use ah_cli::status;
 use ah_collect::backend::{self, Backend};
 use ah_collect::cli::{self, Listing, MergeFlags, RunFlags, RunnerSource};

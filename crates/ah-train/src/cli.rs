@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use ah_cli::arguments::{ShellCommand, TerminalFlags};
+use ah_cli::ShellCommand;
+use ah_cli::arguments::TerminalFlags;
 use ah_train::import::ImportParams;
 use ah_train::{FurtherLog, Params, TrainError};
 use clap::{Args, Parser, Subcommand};

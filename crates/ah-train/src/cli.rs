@@ -211,7 +211,7 @@ impl TrainArgs {
         let weights = self.weight.iter().copied().chain(std::iter::repeat(1.0));
         let further = |((_, path), weight)| FurtherLog { path, weight };
         let also_train = logs.into_iter().zip(weights).map(further).collect();
-        Ok(Params { also_train, ..self.params.clone() })
+        Ok(Params { also_train, study: self.report.is_some(), ..self.params.clone() })
     }
 }
 

@@ -3,12 +3,12 @@
 mod cli;
 mod threads;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use ah_cli::{exit, is_verbose, note, status, stdout, warning};
 use ah_train::import::{self, ImportError};
-use ah_train::{Evaluation, TrainError, TrainedModel, report};
+use ah_train::{Evaluation, Study, TrainError, TrainedModel, report};
 use ah_types::Model;
 use serde_json::json;
 
@@ -85,7 +85,7 @@ fn train(args: &TrainArgs) -> Result<(), Failure> {
         status(&format!("wrote {}\n", path.display()));
     }
     if let Some(path) = &args.report {
-        write_report(&trained.model, &params.logs, params.skip_bad_rows, path)?;
+        write_page(&trained.model, &trained.evaluation, trained.study.as_ref(), path)?;
     }
     let generated = match args.no_codegen {
         true => None,
@@ -162,13 +162,19 @@ fn print_evaluation(evaluation: &Evaluation, name: &str, json: bool) -> Result<(
 }
 
 fn report(args: &ReportArgs) -> Result<(), Failure> {
-    write_report(&Model::read(&args.model)?, &args.logs, args.skip_bad_rows, &args.output)
+    let model = Model::read(&args.model)?;
+    let evaluation = ah_train::evaluate(&model, &args.logs, args.skip_bad_rows)?;
+    warn(&evaluation.warnings);
+    write_page(&model, &evaluation, None, &args.output)
 }
 
-fn write_report(model: &Model, logs: &[PathBuf], skip_bad_rows: bool, path: &Path) -> Result<(), Failure> {
-    let evaluation = ah_train::evaluate(model, logs, skip_bad_rows)?;
-    warn(&evaluation.warnings);
-    report::page::write(model, &evaluation, path)?;
+fn write_page(
+    model: &Model,
+    evaluation: &Evaluation,
+    study: Option<&Study>,
+    path: &Path,
+) -> Result<(), Failure> {
+    report::page::write(model, evaluation, study, path)?;
     status(&format!("wrote {}\n", path.display()));
     Ok(())
 }

@@ -111,6 +111,10 @@ pub struct Params {
     #[serde(skip)]
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE.toml"))]
     pub optimization: Option<PathBuf>,
+    /// Also judge other learners, and learn from fewer inputs, for a report.
+    #[serde(skip)]
+    #[cfg_attr(feature = "cli", arg(skip))]
+    pub study: bool,
     /// A training policy that replaces the optimization's: a file, or PyTorch's pytorch_pad_mm, pytorch_mm or
     /// pytorch_mixed_mm.
     #[serde(skip)]
@@ -214,6 +218,7 @@ impl Default for Params {
             promise: PromiseMode::Auto,
             outside: None,
             optimization: None,
+            study: false,
             policy: None,
         }
     }

@@ -10,7 +10,7 @@ use ah_types::{Leaf, Model, Tree};
 
 use crate::data::Task;
 use crate::error::TrainError;
-use crate::judge::TestReport;
+use crate::judge::{Evaluation, Study, TestReport};
 use crate::model;
 use crate::params::{Params, ValidParams};
 use crate::policy::Policy;
@@ -36,6 +36,10 @@ pub struct TrainedModel {
     pub portfolio: Option<Portfolio>,
     /// The heuristic that was learned from the training part, on the test part.
     pub held_out: TestReport,
+    /// The same with each input of the test part, for a report.
+    pub evaluation: Evaluation,
+    /// Other learners and a learning curve, if the parameters ask for a study.
+    pub study: Option<Study>,
     /// Sentences for the user.
     pub warnings: Vec<String>,
     /// How long the training took, reading included.
@@ -98,6 +102,7 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
 
     // Judge.
     let held_out = TestReport::new(&judging, &judged, &parts)?;
+    let study = params.study.then(|| Study::new(&judging, &ranked, &parts)).transpose()?;
 
     // Write.
     let mut model = model::model(&shipping, &shipped, &task.usable)?;
@@ -124,7 +129,9 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
         configurations: configurations.to_vec(),
         tried: searched.tried,
         portfolio,
+        evaluation: Evaluation::of_test_part(task.table, &held_out),
         held_out,
+        study,
         warnings,
         duration: start.elapsed(),
         finding,

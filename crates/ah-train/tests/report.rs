@@ -12,7 +12,8 @@ fn trained(text: &str) -> (tempfile::TempDir, TrainedModel, Evaluation) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.txt");
     std::fs::write(&path, text).unwrap();
-    let trained = train(&Params::new(vec![path.clone()], "T").check().unwrap()).unwrap();
+    let params = Params { study: true, ..Params::new(vec![path.clone()], "T") };
+    let trained = train(&params.check().unwrap()).unwrap();
     let evaluation = evaluate(&trained.model, &[path], false).unwrap();
     (folder, trained, evaluation)
 }
@@ -21,14 +22,14 @@ fn trained(text: &str) -> (tempfile::TempDir, TrainedModel, Evaluation) {
 fn names_stay_text_and_nothing_is_fetched() {
     let hostile = "</script><img src=x onerror=alert(1)>{{script}}";
     let (_folder, trained, evaluation) = trained(&log(120).replace(",pad,", &format!(",{hostile},")));
-    let page = report::page::html(&trained.model, &evaluation);
+    let page = report::page::html(&trained.model, &evaluation, None);
     assert!(!page.contains("<img"));
     assert_eq!(page.matches("</script>").count(), 3);
     let own = page.replace(include_str!("../vendor/chart.umd.min.js"), "").replace("src=x", "");
     for fetches in ["<link", "src=", "@import", "url(", "fetch(", "XMLHttpRequest"] {
         assert!(!own.contains(fetches), "{fetches}");
     }
-    let markdown = report::page::markdown(&trained.model, &evaluation);
+    let markdown = report::page::markdown(&trained.model, &evaluation, None);
     assert!(markdown.starts_with("### T\n"), "{markdown}");
 }
 
@@ -36,10 +37,29 @@ fn names_stay_text_and_nothing_is_fetched() {
 fn the_page_works_in_a_browser() {
     let (folder, trained, evaluation) = trained(&log(240));
     let path = folder.path().join("report.html");
-    report::page::write(&trained.model, &evaluation, &path).unwrap();
+    report::page::write(&trained.model, &evaluation, None, &path).unwrap();
     let Some(dom) = dom(&path) else { return };
     assert!(dom.contains("data-ready=\"yes\""), "the script stopped before its end: {dom}");
+    assert!(!dom.contains("id=\"study\""), "{dom}");
     assert!(dom.contains("as fast as orig") && dom.contains("training inputs"), "{dom}");
+}
+
+#[test]
+fn a_training_shows_its_held_out_inputs_other_learners_and_a_learning_curve() {
+    let (folder, trained, _) = trained(&log(240));
+    let study = trained.study.as_ref().unwrap();
+    let inputs: Vec<usize> = study.learning_curve.iter().map(|point| point.inputs).collect();
+    assert!(inputs.is_sorted() && inputs[3] == trained.held_out.train_inputs, "{inputs:?}");
+    assert!(
+        study.learners.iter().all(|learner| learner.log_slowdowns.len() == trained.evaluation.judged.len())
+    );
+    let path = folder.path().join("training.html");
+    report::page::write(&trained.model, &trained.evaluation, Some(study), &path).unwrap();
+    let markdown = report::page::markdown(&trained.model, &trained.evaluation, Some(study));
+    assert!(markdown.contains(&study.advice), "{markdown}");
+    let Some(dom) = dom(&path) else { return };
+    assert!(dom.contains("data-ready=\"yes\""), "the script stopped before its end: {dom}");
+    assert!(dom.contains("held-out inputs") && dom.contains("two-temperatures"), "{dom}");
 }
 
 /// Returns the page after its script ran, in headless Chromium; `None` if that is not installed.

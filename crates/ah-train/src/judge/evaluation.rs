@@ -9,6 +9,7 @@ use ah_types::{Model, Value, artefact};
 
 use super::comparison::Comparison;
 use super::decisions::{self, JudgedInput};
+use super::held_out::TestReport;
 use crate::data::{Table, irregularities};
 use crate::error::TrainError;
 use crate::params::Params;
@@ -22,6 +23,8 @@ pub struct Evaluation {
     pub judged: Vec<JudgedInput>,
     /// The model beside always taking one choice; the best single choice is the best on this log.
     pub comparison: Comparison,
+    /// Where the test part of a training is judged: the number of inputs that its heuristic learned from.
+    pub learned_from: Option<usize>,
     /// BLAKE3 of each log's unpacked bytes, in hex.
     pub hashes: Vec<String>,
     /// Sentences for the user.
@@ -57,7 +60,7 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     let fallback = known.unwrap_or_else(|| table.best_single(&inputs, None));
     let single = table.best_single(&inputs, Some(fallback));
     let comparison = Comparison::new(&table, &judged, fallback, single, max_slowdown(model));
-    Ok(Evaluation { table, judged, comparison, hashes, warnings, slots })
+    Ok(Evaluation { table, judged, comparison, learned_from: None, hashes, warnings, slots })
 }
 
 /// Returns the model's own limit: that of its promise, else the one that its training judged by.
@@ -95,6 +98,20 @@ fn slots(model: &Model, log: &Log, warnings: &mut Vec<String>) -> Vec<Option<usi
 }
 
 impl Evaluation {
+    /// Returns the judgement of a training on its test part, with the training's table.
+    #[must_use]
+    pub fn of_test_part(table: Table, held_out: &TestReport) -> Self {
+        Self {
+            judged: held_out.judged.clone(),
+            comparison: held_out.comparison.clone(),
+            learned_from: Some(held_out.train_inputs),
+            hashes: Vec::new(),
+            warnings: Vec::new(),
+            slots: (0..table.inputs.first().map_or(0, |input| input.values.len())).map(Some).collect(),
+            table,
+        }
+    }
+
     /// Returns the values of an input, by the slots of the model that was judged.
     #[must_use]
     pub fn values(&self, model: &Model, input: u32) -> Vec<Value> {

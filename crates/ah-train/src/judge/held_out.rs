@@ -3,7 +3,7 @@
 use ah_types::{Model, Tree};
 
 use super::comparison::Comparison;
-use super::decisions;
+use super::decisions::{self, JudgedInput};
 use super::metrics::Metrics;
 use crate::data::split::Partition;
 use crate::error::TrainError;
@@ -29,6 +29,8 @@ pub struct TestReport {
     /// Where whole dimensions are held out: the same parameters under the easier split by input,
     /// always deciding.
     pub by_input: Option<Metrics>,
+    /// The decision for each input of the test part.
+    pub judged: Vec<JudgedInput>,
 }
 
 impl TestReport {
@@ -66,6 +68,7 @@ impl TestReport {
             comparison: Comparison::new(&task.table, &judged, fallback, single, params.max_slowdown),
             always: metrics(&deciding, &parts.held_out),
             by_input,
+            judged,
         })
     }
 }

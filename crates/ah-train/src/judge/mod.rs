@@ -2,15 +2,17 @@
 //!
 //! [`decisions`] are what a model decides on a table; [`metrics`] prices them. A [`Comparison`] sets a
 //! model beside always taking one choice. [`held_out`] judges a training on its test part,
-//! [`evaluation`] a finished model on any log.
+//! [`evaluation`] a finished model on any log. A [`study`] adds other learners and a learning curve.
 
 pub mod comparison;
 pub mod decisions;
 pub mod evaluation;
 pub mod held_out;
 pub mod metrics;
+pub mod study;
 
 pub use comparison::{Baseline, Comparison};
 pub use evaluation::{Evaluation, evaluate};
 pub use held_out::TestReport;
 pub use metrics::Metrics;
+pub use study::Study;

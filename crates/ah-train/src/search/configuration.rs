@@ -70,6 +70,25 @@ impl Configuration {
         other
     }
 
+    /// Returns every learner and preset with the depth and leaf size of this one, by name.
+    #[must_use]
+    pub fn all_learners(&self) -> Vec<(String, Self)> {
+        let (max_depth, min_samples_leaf) = (self.max_depth(), self.min_samples_leaf());
+        let soft = |(name, preset): (&str, Preset)| {
+            (name.to_owned(), Self::Soft(Soft::preset(preset, max_depth, min_samples_leaf)))
+        };
+        let linfa = Self::Linfa(LinfaTrees { criterion: Criterion::Gini, max_depth, min_samples_leaf });
+        let named = [
+            ("look-ahead", Preset::LookAhead),
+            ("variance", Preset::Variance),
+            ("thorough", Preset::Thorough),
+            ("two-temperatures", Preset::TwoTemperatures),
+            ("warm", Preset::Warm),
+            ("regression", Preset::Regression),
+        ];
+        named.into_iter().map(soft).chain([(linfa.name().to_owned(), linfa)]).collect()
+    }
+
     /// Grows a tree, which [`finish`](Self::finish) finishes.
     ///
     /// # Errors

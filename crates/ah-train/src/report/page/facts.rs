@@ -4,7 +4,7 @@ use ah_types::{ChoiceId, Model, Node, Promise, Provenance, Test, Tree, Unsure, V
 use serde::Serialize;
 
 use crate::data::Table;
-use crate::judge::{Comparison, Evaluation};
+use crate::judge::{Comparison, Evaluation, Study};
 
 /// The most inputs on the map. More are thinned evenly.
 const MOST_POINTS: usize = 4000;
@@ -22,11 +22,14 @@ pub struct Facts<'a> {
     fallback: &'a str,
     /// True if the model was learned from one of these logs, so that its figures here are too good.
     pub learned_from_these: bool,
+    /// For the test part of a training: the number of inputs that the judged heuristic learned from.
+    learned_from: Option<usize>,
     comparison: &'a Comparison,
     max_slowdown: f64,
     promise: Option<&'a Promise>,
     provenance: &'a Provenance,
     curves: Vec<Curve<'a>>,
+    study: Option<&'a Study>,
     features: Vec<FeatureColumn<'a>>,
     points: Vec<Point>,
     inputs: usize,
@@ -115,9 +118,9 @@ struct Taken {
 }
 
 impl<'a> Facts<'a> {
-    /// Returns the facts of `model` on the logs of `evaluation`.
+    /// Returns the facts of `model` on the inputs of `evaluation`, and those of the study of its training.
     #[must_use]
-    pub fn new(model: &'a Model, evaluation: &'a Evaluation) -> Self {
+    pub fn new(model: &'a Model, evaluation: &'a Evaluation, study: Option<&'a Study>) -> Self {
         let Evaluation { table, judged, comparison, .. } = evaluation;
         let id = |name: &str| table.choice_id(name).unwrap_or(ChoiceId(0));
         let (fallback, single) = (id(&comparison.always_fallback.choice), id(&comparison.best_single.choice));
@@ -129,7 +132,13 @@ impl<'a> Facts<'a> {
                 Taken { input: j.input, choice, declined: j.ranking.is_empty(), log_slowdown }
             })
             .collect();
-        let curve = |name, price: &dyn Fn(&Taken) -> f64| Curve { name, slowdowns: quantiles(&taken, price) };
+        let curve = |name, price: &dyn Fn(&Taken) -> f64| Curve {
+            name,
+            slowdowns: quantiles(taken.iter().map(price).collect()),
+        };
+        let learners = study.iter().flat_map(|study| &study.learners);
+        let learners =
+            learners.map(|l| Curve { name: &l.name, slowdowns: quantiles(l.log_slowdowns.clone()) });
         let step = taken.len().div_ceil(MOST_POINTS).max(1);
         let sources: Vec<&str> = model.provenance.logs.iter().map(|log| log.blake3.as_str()).collect();
         Facts {
@@ -138,15 +147,20 @@ impl<'a> Facts<'a> {
             device: model.device.as_ref().map(ToString::to_string),
             fallback: &comparison.always_fallback.choice,
             learned_from_these: evaluation.hashes.iter().any(|hash| sources.contains(&hash.as_str())),
+            learned_from: evaluation.learned_from,
             comparison,
             max_slowdown: comparison.max_slowdown,
             promise: model.promise.as_ref(),
             provenance: &model.provenance,
-            curves: vec![
+            curves: [
                 curve(&model.heuristic, &|t| t.log_slowdown),
                 curve(&comparison.best_single.choice, &|t| table.price(t.input, single, fallback)),
                 curve(&comparison.always_fallback.choice, &|t| table.fallback_price(t.input, fallback)),
-            ],
+            ]
+            .into_iter()
+            .chain(learners)
+            .collect(),
+            study,
             features: columns(model),
             points: taken.iter().step_by(step).map(|t| point(model, evaluation, t)).collect(),
             inputs: taken.len(),
@@ -158,8 +172,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-fn quantiles(taken: &[Taken], price: &dyn Fn(&Taken) -> f64) -> Vec<f64> {
-    let mut prices: Vec<f64> = taken.iter().map(price).collect();
+fn quantiles(mut prices: Vec<f64>) -> Vec<f64> {
     prices.sort_unstable_by(f64::total_cmp);
     let at = |i: usize| prices[i * (prices.len() - 1) / (QUANTILES - 1)];
     if prices.is_empty() { Vec::new() } else { (0..QUANTILES).map(|i| at(i).exp()).collect() }

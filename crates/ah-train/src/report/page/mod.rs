@@ -5,18 +5,20 @@
 
 mod facts;
 
+use std::path::Path;
+
 use ah_types::Model;
 
 pub use facts::Facts;
 
 use super::summary;
 use crate::error::TrainError;
-use crate::judge::Evaluation;
+use crate::judge::{Evaluation, Study};
 
-/// Returns the page's text. It fetches nothing.
+/// Returns the page's text. It fetches nothing. The study is that of the model's training.
 #[must_use]
-pub fn html(model: &Model, evaluation: &Evaluation) -> String {
-    let facts = serde_json::json!(Facts::new(model, evaluation)).to_string();
+pub fn html(model: &Model, evaluation: &Evaluation, study: Option<&Study>) -> String {
+    let facts = serde_json::json!(Facts::new(model, evaluation, study)).to_string();
     // `</script>` would end the script element.
     let facts = facts.replace('<', "\\u003c");
     let title = model.heuristic.replace('&', "&amp;").replace('<', "&lt;");
@@ -35,8 +37,8 @@ pub fn html(model: &Model, evaluation: &Evaluation) -> String {
 
 /// Returns the summary as Markdown, for a pull request.
 #[must_use]
-pub fn markdown(model: &Model, evaluation: &Evaluation) -> String {
-    let facts = Facts::new(model, evaluation);
+pub fn markdown(model: &Model, evaluation: &Evaluation, study: Option<&Study>) -> String {
+    let facts = Facts::new(model, evaluation, study);
     let comparison = &evaluation.comparison;
     let mut text = format!(
         "### {}\n\n{}\n| | loss | p95 | worst | > {} % slower | speedup |\n| --- | --- | --- | --- | --- | --- |\n",
@@ -69,6 +71,9 @@ pub fn markdown(model: &Model, evaluation: &Evaluation) -> String {
     if facts.learned_from_these {
         text += "\nThe model was learned from these logs: its figures on held-out inputs are in the model's record.\n";
     }
+    if let Some(study) = study {
+        text += &format!("\n{}\n", study.advice);
+    }
     text
 }
 
@@ -76,9 +81,14 @@ pub fn markdown(model: &Model, evaluation: &Evaluation) -> String {
 ///
 /// # Errors
 /// [`TrainError::Io`] names the file.
-pub fn write(model: &Model, evaluation: &Evaluation, path: &std::path::Path) -> Result<(), TrainError> {
+pub fn write(
+    model: &Model,
+    evaluation: &Evaluation,
+    study: Option<&Study>,
+    path: &Path,
+) -> Result<(), TrainError> {
     let is_markdown = path.extension().is_some_and(|extension| extension == "md");
-    let text = if is_markdown { markdown(model, evaluation) } else { html(model, evaluation) };
+    let text = if is_markdown { markdown(model, evaluation, study) } else { html(model, evaluation, study) };
     ah_types::artefact::write_atomic(path, text.as_bytes()).map_err(|source| TrainError::Io {
         path: path.to_owned(),
         action: "write the report",

@@ -43,22 +43,25 @@ function head() {
     : `Promise, with ${plain(promise.confidence * 100)} % confidence: at most ${plain(promise.target * 100)} % of inputs drawn like ` +
       `the ${promise.inputs} calibration inputs take more than ${plain(promise.limit)} times as long as ${facts.fallback}. ` +
       `${promise.violations} of them did (${promise.mode}).`;
-  at("seen").textContent = facts.learned_from_these
+  at("seen").textContent = facts.learned_from !== null
+    ? `These figures are of ${facts.inputs} held-out inputs and a heuristic that was learned from the other ${facts.learned_from}. ` +
+      "The tree below is the one that ships, learned from all of them."
+    : facts.learned_from_these
     ? `These figures flatter: the model was learned from these ${facts.inputs} inputs. On inputs that it had not seen, it lost ` +
       `${loss(facts.provenance.metrics?.held_out?.slowdown ?? NaN)} (the training's record).`
     : `Judged on ${facts.inputs} inputs that the model was not learned from.`;
 }
 
 function curves(ink) {
-  const colors = ["#0072b2", "#e69f00", "#8b949e"];
+  const colors = ["#0072b2", "#e69f00", "#8b949e", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#7b5ea7", "#8b949e"];
   const labels = ["", " (best single)", " (fallback)"];
   new Chart(at("curves"), {
     type: "line",
     data: {
       datasets: facts.curves.map((curve, i) => ({
-        label: curve.name + labels[i],
+        label: curve.name + (labels[i] ?? ""), hidden: i >= labels.length,
         data: curve.slowdowns.map((y, x) => ({ x: (x * 100) / (curve.slowdowns.length - 1), y })),
-        borderColor: colors[i], backgroundColor: colors[i], borderWidth: 2, pointRadius: 0, borderDash: [[], [6, 3], [2, 2]][i],
+        borderColor: colors[i], backgroundColor: colors[i], borderWidth: i < labels.length ? 2 : 1.5, pointRadius: 0, borderDash: [[], [6, 3], [2, 2]][i] ?? [],
       })),
     },
     options: {
@@ -68,6 +71,40 @@ function curves(ink) {
         y: { type: "logarithmic", min: 1, title: { display: true, text: "slowdown", color: ink }, ticks: { color: ink } },
       },
       plugins: { legend: { labels: { color: ink } } },
+    },
+  });
+}
+
+/** The other learners and the learning curve, which only a training with --report has. */
+function study(ink) {
+  if (facts.study === null) {
+    at("study").remove();
+    return;
+  }
+  const learners = facts.study.learners.map(({ name, slowdown, worst }) => [name, loss(slowdown), `${number(worst, 2)} ×`]);
+  const listed = element("table");
+  table(listed, ["learner", "lost", "at worst"], learners);
+  at("learners").append(listed);
+  at("advice").textContent = facts.study.advice;
+  const points = facts.study.learning_curve;
+  const at95 = (sign) => points.map(({ inputs, slowdown, error }) => ({ x: inputs, y: (slowdown * Math.exp(sign * 1.96 * error) - 1) * 100 }));
+  const line = { borderColor: "#0072b2", backgroundColor: "#0072b233" };
+  new Chart(at("learning"), {
+    type: "line",
+    data: {
+      datasets: [
+        { ...line, label: "loss", data: at95(0), borderWidth: 2, pointRadius: 4 },
+        { ...line, label: "95 % interval over the held-out inputs", data: at95(-1), borderWidth: 0, pointRadius: 0, fill: "+1" },
+        { ...line, label: "upper", data: at95(1), borderWidth: 0, pointRadius: 0 },
+      ],
+    },
+    options: {
+      animation: false, maintainAspectRatio: false,
+      scales: {
+        x: { type: "logarithmic", title: { display: true, text: "training inputs", color: ink }, ticks: { color: ink }, afterBuildTicks: (axis) => { axis.ticks = points.map(({ inputs }) => ({ value: inputs })); } },
+        y: { title: { display: true, text: "lost to the best choice, %", color: ink }, ticks: { color: ink } },
+      },
+      plugins: { legend: { labels: { color: ink, filter: ({ text }) => text !== "upper" } } },
     },
   });
 }
@@ -220,6 +257,7 @@ const ink = getComputedStyle(document.documentElement).getPropertyValue("--text"
 Chart.defaults.borderColor = getComputedStyle(document.documentElement).getPropertyValue("--line").trim();
 head();
 curves(ink);
+study(ink);
 maps(ink);
 trees();
 choices();

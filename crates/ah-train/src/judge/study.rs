@@ -1,0 +1,182 @@
+//! What a report shows about a training beyond its judgement: other learners, and how the loss falls with more inputs.
+//!
+//! Everything here always decides, learns from the training part, and is judged on the test part.
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::decisions;
+use crate::data::RankedFeatures;
+use crate::data::split::{self, Partition};
+use crate::error::TrainError;
+use crate::model::model;
+use crate::promise::Recipe;
+
+/// The shares of the training part that a learning curve learns from, ascending; the last is all of it.
+const SHARES: [f64; 4] = [0.125, 0.25, 0.5, 1.0];
+/// How often each smaller share is drawn.
+const DRAWS: u64 = 5;
+
+/// Other learners, and a learning curve.
+#[derive(Debug, Serialize)]
+pub struct Study {
+    /// One for each learner and preset, with the depth and leaf size of the chosen one.
+    pub learners: Vec<LearnerCosts>,
+    /// The loss against the number of inputs.
+    pub learning_curve: Vec<CurvePoint>,
+    /// The effect of the last doubling of the training part: log slowdown saved.
+    pub last_doubling: Difference,
+    /// What more inputs would save, in a sentence.
+    pub advice: String,
+}
+
+/// A learner's cost on each input of the test part.
+#[derive(Debug, Serialize)]
+pub struct LearnerCosts {
+    /// The learner, and its preset.
+    pub name: String,
+    /// Geometric-mean slowdown.
+    pub slowdown: f64,
+    /// The greatest slowdown.
+    pub worst: f64,
+    /// The log slowdown of each input, in the order of the test part.
+    #[serde(skip)]
+    pub log_slowdowns: Vec<f64>,
+}
+
+/// The loss after learning from this many inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CurvePoint {
+    /// The number of inputs.
+    pub inputs: usize,
+    /// Geometric-mean slowdown on the test part.
+    pub slowdown: f64,
+    /// The standard error of its logarithm over the inputs of the test part.
+    pub error: f64,
+}
+
+/// A difference of mean log slowdowns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Difference {
+    /// The mean over the inputs of the test part, paired.
+    pub mean: f64,
+    /// Its standard error, over these inputs and over the draws of the half.
+    pub error: f64,
+}
+
+impl Study {
+    /// Learns with the configurations of `recipe`, and with each other learner. `ranked` ranks the features as the
+    /// training did.
+    ///
+    /// # Errors
+    /// Those of the learners.
+    pub fn new(
+        recipe: &Recipe<'_>,
+        ranked: &(dyn Fn(&[u32]) -> RankedFeatures + Sync),
+        parts: &Partition,
+    ) -> Result<Self, TrainError> {
+        let others = recipe.configurations[0].all_learners();
+        let learners = others
+            .into_par_iter()
+            .map(|(name, configuration)| {
+                let one = [configuration];
+                let log_slowdowns =
+                    costs(&Recipe { configurations: &one, ..*recipe }, parts, &parts.training)?;
+                let slowdown = mean_and_error(&log_slowdowns).0.exp();
+                let worst = log_slowdowns.iter().copied().fold(0.0, f64::max).exp();
+                Ok(LearnerCosts { name, slowdown, worst, log_slowdowns })
+            })
+            .collect::<Result<_, TrainError>>()?;
+        let keys = recipe.task.keys(recipe.params.test_split, &parts.training);
+        let draws: Vec<(f64, u64)> =
+            SHARES.iter().flat_map(|&share| (0..draws(share)).map(move |draw| (share, draw))).collect();
+        let drawn = |&(share, draw): &(f64, u64)| {
+            // A draw's shares are nested: an input's hash decides from which share on it belongs.
+            let seed = recipe.params.seed.wrapping_add(draw);
+            let part = split::hold_out(&parts.training, &keys, share, seed, "learning curve").held_out;
+            let features = ranked(&part);
+            Ok((part.len(), costs(&Recipe { features: &features, ..*recipe }, parts, &part)?))
+        };
+        let learned = draws.par_iter().map(drawn).collect::<Result<Vec<_>, TrainError>>()?;
+        let mut rest = learned.as_slice();
+        let by_share = SHARES.map(|share| {
+            let (this, others) = rest.split_at(draws_of(share));
+            rest = others;
+            this
+        });
+        let [.., half, whole] = by_share;
+        let learning_curve: Vec<CurvePoint> = by_share.into_iter().map(point).collect();
+        let last_doubling = difference(half, whole);
+        let advice = advice(learning_curve[2].inputs, parts.training.len(), last_doubling);
+        Ok(Self { learners, learning_curve, last_doubling, advice })
+    }
+}
+
+/// Returns what more inputs would save. Each doubling usually saves less than the one before, so the last one
+/// bounds the next.
+fn advice(half: usize, whole: usize, Difference { mean, error }: Difference) -> String {
+    let percent = |log: f64| log.exp_m1() * 100.0;
+    let (low, high) = (percent(mean - 1.96 * error), percent(mean + 1.96 * error));
+    let doubling = format!(
+        "From {half} to {whole} training inputs the loss fell by {:.2} % (95 % interval {low:.2} to {high:.2} %)",
+        percent(mean)
+    );
+    if low <= 0.0 {
+        return format!(
+            "{doubling}: more inputs of this kind would hardly save anything that this log can show."
+        );
+    }
+    let more = [100, 500, 2000, 10_000].into_iter().rfind(|more| *more <= whole / 4).unwrap_or(100);
+    let saved = percent(mean * (1.0 + more as f64 / whole as f64).log2());
+    format!("{doubling}. {more} more inputs would save about {saved:.2} % or less.")
+}
+
+fn draws(share: f64) -> u64 {
+    if share < 1.0 { DRAWS } else { 1 }
+}
+
+fn draws_of(share: f64) -> usize {
+    draws(share) as usize
+}
+
+/// Returns the log slowdown of each input of the test part after learning from `inputs`.
+fn costs(recipe: &Recipe<'_>, parts: &Partition, inputs: &[u32]) -> Result<Vec<f64>, TrainError> {
+    let (task, heuristic) = (recipe.task, recipe.learn_without_promise(inputs)?);
+    let slots: Vec<Option<usize>> = (0..task.features.base().len()).map(Some).collect();
+    let model = model(recipe, &heuristic, inputs)?;
+    let judged = decisions::decide(&model, &task.table, &parts.held_out, &slots);
+    // The fallback of the whole training part, so that all learners decline to the same choice.
+    let fallback = task.fallback(&parts.training);
+    let price = |judged: &decisions::JudgedInput| {
+        task.table.price(judged.input, judged.ranking.first().copied().unwrap_or(fallback), fallback)
+    };
+    Ok(judged.iter().map(price).collect())
+}
+
+/// Returns the mean over the draws, for each input of the test part.
+fn mean_of(draws: &[(usize, Vec<f64>)]) -> Vec<f64> {
+    let count = draws.len() as f64;
+    (0..draws[0].1.len()).map(|i| draws.iter().map(|(_, costs)| costs[i]).sum::<f64>() / count).collect()
+}
+
+fn point(draws: &[(usize, Vec<f64>)]) -> CurvePoint {
+    let (mean, error) = mean_and_error(&mean_of(draws));
+    let inputs = draws.iter().map(|(inputs, _)| inputs).sum::<usize>() / draws.len();
+    CurvePoint { inputs, slowdown: mean.exp(), error }
+}
+
+fn difference(half: &[(usize, Vec<f64>)], whole: &[(usize, Vec<f64>)]) -> Difference {
+    let saved: Vec<f64> =
+        mean_of(half).iter().zip(&mean_of(whole)).map(|(half, whole)| half - whole).collect();
+    let (mean, over_inputs) = mean_and_error(&saved);
+    let of_draws: Vec<f64> = half.iter().map(|(_, costs)| mean_and_error(costs).0).collect();
+    Difference { mean, error: over_inputs.hypot(mean_and_error(&of_draws).1) }
+}
+
+/// Returns the mean and its standard error.
+fn mean_and_error(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
+    (mean, (variance / n).sqrt())
+}

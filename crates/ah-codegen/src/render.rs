@@ -8,7 +8,7 @@ use tera::Tera;
 
 use crate::error::CodegenError;
 use crate::files::Files;
-use crate::target::{Place, View};
+use crate::target::{OutputPlace, View};
 
 static TEMPLATES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates");
 const ENDING: &str = ".tera";
@@ -43,7 +43,7 @@ impl Templates {
             Ok(text)
         };
         let prefix = format!("{target}/");
-        if let Place::File { template, .. } = view.place {
+        if let OutputPlace::File { template, .. } = view.place {
             return Ok(Files::from([(String::new(), render(&format!("{prefix}{template}"))?)]));
         }
         let mut files = Files::new();

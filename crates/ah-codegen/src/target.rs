@@ -37,14 +37,14 @@ pub struct Surroundings<'a> {
 #[derive(Debug)]
 pub struct View {
     /// The files' place.
-    pub place: Place,
+    pub place: OutputPlace,
     /// The values that the templates print.
     pub context: tera::Context,
 }
 
 /// The place of a target's files, one path component below the output folder.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum OutputPlace {
     /// A folder; every template of the target is a file in it.
     Folder(String),
     /// One file, printed by the template of this name.
@@ -56,7 +56,7 @@ pub enum Place {
     },
 }
 
-impl Place {
+impl OutputPlace {
     /// Returns the path component.
     pub fn name(&self) -> &str {
         match self {
@@ -67,7 +67,7 @@ impl Place {
 
 impl View {
     /// Returns the view at this place.
-    pub fn new(place: Place, values: &impl Serialize) -> Result<Self, CodegenError> {
+    pub fn new(place: OutputPlace, values: &impl Serialize) -> Result<Self, CodegenError> {
         let context = tera::Context::from_serialize(values).map_err(|e| CodegenError::template(&e))?;
         Ok(Self { place, context })
     }

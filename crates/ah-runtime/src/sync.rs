@@ -59,3 +59,8 @@ mod types {
 }
 
 pub(crate) use types::*;
+
+/// Locks, and ignores poison: no code that can panic runs while the data is half changed.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

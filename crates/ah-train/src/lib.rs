@@ -45,7 +45,7 @@ mod tree;
 pub use ah_types::{Criterion, LearnerKind};
 pub use error::TrainError;
 pub use explain::explain;
-pub use judge::{Baseline, Comparison, Evaluation, Metrics, Study, TestReport, evaluate};
+pub use judge::{Baseline, BaselineComparison, Evaluation, Metrics, Study, TestReport, evaluate};
 pub use params::{FurtherLog, Outside, Params, PromiseMode, SplitBy, ValidParams};
 pub use policy::{CellFilter, Policy};
 pub use train::{TrainedModel, train, train_with};

@@ -4,7 +4,7 @@ mod common;
 
 use std::path::Path;
 
-use ah_train::{Comparison, Evaluation, Params, TrainedModel, evaluate, train};
+use ah_train::{BaselineComparison, Evaluation, Params, TrainedModel, evaluate, train};
 use ah_types::{ChoiceId, Model};
 use common::published;
 
@@ -42,7 +42,7 @@ fn best_single_of_the_shipped_logs() {
         assert!((single.metrics.slowdown - expected).abs() < 5e-5, "{name}: {single:?}");
         let fallback = table.choice_id(&comparison.always_fallback.choice).unwrap();
         for choice in (0..table.choices.len() as u32).map(ChoiceId) {
-            let other = Comparison::new(&table, &judged, fallback, choice, 1.05).best_single;
+            let other = BaselineComparison::new(&table, &judged, fallback, choice, 1.05).best_single;
             assert!(single.metrics.slowdown <= other.metrics.slowdown + 1e-12, "{name}: {other:?}");
         }
     }

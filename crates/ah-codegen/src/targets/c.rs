@@ -14,7 +14,7 @@ use crate::printing::language::{Language, Names, Naming, ValueKind};
 use crate::printing::names::{Case, single};
 use crate::printing::text::number;
 use crate::printing::view::ModelView;
-use crate::target::{Place, Surroundings, Target, View};
+use crate::target::{OutputPlace, Surroundings, Target, View};
 
 /// Keywords of C, C++ and CUDA, and the template's own names.
 const RESERVED: &str = "\
@@ -49,7 +49,7 @@ impl Target for C {
     fn view(&self, lowered: &LoweredModel<'_>, _: &Surroundings<'_>) -> Result<View, CodegenError> {
         let prefix = single(&lowered.model.heuristic, Case::Snake, "heuristic", RESERVED);
         let model = ModelView::new(lowered, &CLanguage::new(lowered, &prefix));
-        let place = Place::File { name: format!("{prefix}.h"), template: "header.h" };
+        let place = OutputPlace::File { name: format!("{prefix}.h"), template: "header.h" };
         View::new(place, &HeaderView { upper: prefix.to_ascii_uppercase(), prefix, model })
     }
 }

@@ -8,7 +8,7 @@ use crate::error::CodegenError;
 use crate::lower::LoweredModel;
 use crate::printing::names::{Case, is_identifier, single};
 use crate::printing::view::ModelView;
-use crate::target::{Place, Surroundings, Target, View};
+use crate::target::{OutputPlace, Surroundings, Target, View};
 
 const RESERVED_TYPES: &str = "\
     None True False AHContext AHMetadata Choice LearnedHeuristic LearnedHeuristicDecision Any Container \
@@ -37,7 +37,7 @@ impl Target for Pytorch {
         let case = if is_identifier(heuristic) { Case::Kept } else { Case::Camel };
         let class = single(heuristic, case, "Heuristic", RESERVED_TYPES);
         let model = ModelView::new(lowered, &PythonLanguage::new(lowered, (Case::Snake, RESERVED)));
-        let place = Place::File { name: format!("_{class}.py"), template: "artifact.py" };
+        let place = OutputPlace::File { name: format!("_{class}.py"), template: "artifact.py" };
         View::new(place, &ArtifactView { class, model })
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ah_measure::Runner;
-use ah_types::log::{LogError, Place};
+use ah_types::log::{LogError, LogPlace};
 use ah_types::{Context, Feature, FeatureKind, Schema, Value};
 
 /// Reads the contexts of a file. A log has its inputs. In CSV, each further column is a value beside the
@@ -101,7 +101,7 @@ impl InputsFile<'_> {
 
     fn malformed(&self, line: u64, column: u64, expected: &str, found: &str, hint: &str) -> LogError {
         LogError::Malformed {
-            place: Place { path: self.path.to_owned(), line, column },
+            place: LogPlace { path: self.path.to_owned(), line, column },
             expected: expected.to_owned(),
             found: found.to_owned(),
             hint: hint.to_owned(),

@@ -11,8 +11,9 @@ use super::claims::Claims;
 use super::event::Events;
 use super::kernels::MultiKernel;
 use super::measure::POLICY;
-use super::picker::{Eligibility, Picker, SharedFile, Timer};
+use super::picker::{Eligibility, Picker, Timer};
 use super::picks::{self, Dimension, KernelSet, KeyMap, Pick, PicksError, Table};
+use super::shared::SharedFile;
 use super::watch::{Watch, Watcher};
 use crate::decide::{Builder as DecisionBuilder, SetupError};
 use crate::find;
@@ -284,10 +285,7 @@ impl<F> Builder<F> {
         };
         for shared in &picker.shared {
             picker.read_shared(shared);
-            if shared.limit.is_some() {
-                *shared.stamp.lock().unwrap_or_else(std::sync::PoisonError::into_inner) =
-                    picks::touch(&shared.path);
-            }
+            shared.touch();
         }
         if let Some(lookup) = lookup {
             match recorded(&lookup, &picker.kernels) {

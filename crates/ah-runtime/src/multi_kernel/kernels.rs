@@ -6,7 +6,7 @@ use ah_types::Scalar;
 
 use super::event::Event;
 use super::picker::Picker;
-use super::trial::{Agrees, Attempt, Comparison, OnClones, Repeatable};
+use super::trial::{Agrees, Attempt, FallbackCheck, OnClones, Repeatable};
 use crate::decide::AutoHeuristic;
 use crate::panics::caught;
 
@@ -66,7 +66,7 @@ impl<F> MultiKernel<F> {
                 return self.run_or_fall_back(kernel, values, |f| self.watched(kernel, values, || call(f)));
             }
             None => {
-                let comparison = Comparison::new(agrees, self.picker.fallback());
+                let comparison = FallbackCheck::new(agrees, self.picker.fallback());
                 let (functions, timer) = (&self.functions[..], &self.picker.timer);
                 let mut trial = Repeatable { functions, timer, call: &mut call, comparison };
                 self.picker.missed(values, &mut trial)
@@ -118,7 +118,7 @@ impl<F> MultiKernel<F> {
                 return self.run_or_panic(kernel, values, call);
             }
             None => {
-                let comparison = Comparison::new(agrees, self.picker.fallback());
+                let comparison = FallbackCheck::new(agrees, self.picker.fallback());
                 let (functions, timer) = (&self.functions[..], &self.picker.timer);
                 let mut trial = OnClones { functions, timer, input, call: &mut call, comparison };
                 self.picker.missed(values, &mut trial)

@@ -56,6 +56,7 @@ mod measure;
 mod metrics;
 mod picker;
 mod picks;
+mod shared;
 mod source_hash;
 mod trial;
 mod watch;

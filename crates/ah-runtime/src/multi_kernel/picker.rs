@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use ah_types::{Outcome, Scalar, TimingPolicy};
 
@@ -11,11 +11,12 @@ use super::claims::Claims;
 use super::event::{Event, Events, Milliseconds, Miss};
 use super::measure::{self, Trial};
 use super::metrics;
-use super::picks::{self, KernelSet, KeyMap, Pick, Stamp, Table};
+use super::picks::{KernelSet, KeyMap, Pick, Table};
+use super::shared::SharedFile;
 use super::watch::Watcher;
 use crate::decide::AutoHeuristic;
 use crate::find;
-use crate::sync::{ArcSwap, AtomicBool, Mutex, MutexGuard, Ordering};
+use crate::sync::{ArcSwap, AtomicBool, Mutex, Ordering, lock};
 use crate::warnings::Warnings;
 
 /// Returns true if a kernel supports an input with these values.
@@ -23,23 +24,6 @@ pub(super) type Eligibility = Box<dyn Fn(&[Scalar<'_>]) -> bool + Send + Sync>;
 
 /// Runs its argument once; returns the milliseconds.
 pub(super) type Timer = Box<dyn Fn(&mut dyn FnMut()) -> f64 + Send + Sync>;
-
-/// A file of picks. It is read again after another process changes it.
-#[derive(Debug)]
-pub(super) struct SharedFile {
-    pub(super) path: PathBuf,
-    pub(super) stamp: Mutex<Stamp>,
-    /// Limit in bytes of all files in its folder; `None` for a recording.
-    pub(super) limit: Option<u64>,
-    /// Picks that another process's lock kept from being written. The next write includes them.
-    waiting: Mutex<Vec<Pick>>,
-}
-
-impl SharedFile {
-    pub(super) fn new(path: PathBuf, limit: Option<u64>) -> Self {
-        Self { path, stamp: Mutex::default(), limit, waiting: Mutex::default() }
-    }
-}
 
 pub(super) struct Picker {
     pub(super) decision: AutoHeuristic,
@@ -307,23 +291,14 @@ impl Picker {
 
     /// Adds the picks of the shared files that have changed; true if it added any.
     fn read_changed(&self) -> bool {
-        let mut any = false;
-        for shared in &self.shared {
-            if picks::changed(&shared.path, &lock(&shared.stamp)) {
-                any |= self.read_shared(shared);
-            }
-        }
-        any
+        let changed = self.shared.iter().filter(|shared| shared.has_changed());
+        changed.fold(false, |any, shared| self.read_shared(shared) | any)
     }
 
     /// Adds the picks of one file. Picks remembered by this process are newer and stay.
     pub(super) fn read_shared(&self, shared: &SharedFile) -> bool {
-        match picks::read(&shared.path, &self.kernels) {
-            Ok(None) => false,
-            Ok(Some((picks, stamp))) => {
-                *lock(&shared.stamp) = stamp;
-                self.add(picks)
-            }
+        match shared.read(&self.kernels) {
+            Ok(picks) => !picks.is_empty() && self.add(picks),
             Err(error) => {
                 self.warnings.warn(format!("{error}; ignored"));
                 false
@@ -352,37 +327,8 @@ impl Picker {
     /// Writes a new pick to the shared files.
     fn share(&self, pick: &Pick) {
         for shared in &self.shared {
-            let mut new = std::mem::take(&mut *lock(&shared.waiting));
-            new.push(pick.clone());
-            let written = picks::update(&shared.path, &self.kernels, |there| {
-                // A fresh table merges by key, and lets the dimensions of both sides become dynamic.
-                let mut table = self.table.load().emptied();
-                for pick in there {
-                    if table.len() < self.max_picks {
-                        table.insert(pick);
-                    }
-                }
-                for pick in &new {
-                    table.insert(pick.clone());
-                }
-                table.picks().into_iter().cloned().collect()
-            });
-            match written {
-                // The file may hold picks that this process has not read. The old stamp stays, so that the next
-                // miss reads them.
-                Ok(()) => {
-                    if let (Some(limit), Some(folder)) = (shared.limit, shared.path.parent()) {
-                        picks::evict(folder, limit, &shared.path);
-                    }
-                }
-                Err(error) => {
-                    let mut waiting = lock(&shared.waiting);
-                    waiting.extend(new);
-                    let excess = waiting.len().saturating_sub(self.max_picks);
-                    waiting.drain(..excess);
-                    drop(waiting);
-                    self.warnings.warn(format!("{error}; only this process remembers new picks"));
-                }
+            if let Err(error) = shared.write(&self.kernels, &self.table.load(), self.max_picks, pick) {
+                self.warnings.warn(format!("{error}; only this process remembers new picks"));
             }
         }
     }
@@ -447,9 +393,4 @@ impl Picker {
         }
         text
     }
-}
-
-/// Locks, and ignores poison: no code that can panic runs while the data is half changed.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -30,14 +30,14 @@ impl<T, E: std::fmt::Display> Attempt for Result<T, E> {
 pub(super) type Agrees<'a, T> = Option<&'a dyn Fn(&T, &T) -> bool>;
 
 /// Compares results with the fallback's.
-pub(super) struct Comparison<'a, T> {
+pub(super) struct FallbackCheck<'a, T> {
     agrees: Agrees<'a, T>,
     fallback: usize,
     /// The fallback's result, once it is known.
     expected: Option<T>,
 }
 
-impl<'a, T> Comparison<'a, T> {
+impl<'a, T> FallbackCheck<'a, T> {
     pub(super) fn new(agrees: Agrees<'a, T>, fallback: usize) -> Self {
         Self { agrees, fallback, expected: None }
     }
@@ -68,7 +68,7 @@ pub(super) struct Repeatable<'a, F, R, C: FnMut(&F) -> R> {
     pub(super) functions: &'a [F],
     pub(super) timer: &'a Timer,
     pub(super) call: C,
-    pub(super) comparison: Comparison<'a, R>,
+    pub(super) comparison: FallbackCheck<'a, R>,
 }
 
 impl<F, R: Attempt, C: FnMut(&F) -> R> Trial for Repeatable<'_, F, R, C> {
@@ -99,7 +99,7 @@ pub(super) struct OnClones<'a, F, A, R, C: FnMut(&F, &mut A) -> R> {
     pub(super) timer: &'a Timer,
     pub(super) input: &'a A,
     pub(super) call: C,
-    pub(super) comparison: Comparison<'a, A>,
+    pub(super) comparison: FallbackCheck<'a, A>,
 }
 
 impl<F, A: Clone, R: Attempt, C: FnMut(&F, &mut A) -> R> Trial for OnClones<'_, F, A, R, C> {

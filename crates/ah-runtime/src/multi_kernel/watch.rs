@@ -1,10 +1,9 @@
 //! Watching: a sample of the calls is timed, to find picks that have become slow.
 
 use std::cell::Cell;
-use std::sync::PoisonError;
 
 use super::picks::KeyMap;
-use crate::sync::Mutex;
+use crate::sync::{Mutex, lock};
 
 /// How calls are watched.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,7 +51,7 @@ impl Watcher {
 
     /// Adds the time of a watched call; returns the median if the pick has become slow.
     pub(super) fn add(&self, key: u64, ms: f64, promised_ms: f64) -> Option<f64> {
-        let mut all = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.samples);
         let samples = all.entry(key).or_default();
         samples.push(ms);
         if samples.len() < self.watch.samples {

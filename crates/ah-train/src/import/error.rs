@@ -8,7 +8,7 @@ use ah_types::shown::did_you_mean;
 
 /// A row of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RowPlace {
     /// The file.
     pub path: PathBuf,
     /// The line of a text file, else the row; both from 1.
@@ -28,7 +28,7 @@ pub enum RowNaming {
     Named(String),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for RowPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.path.display())?;
         match &self.counted {
@@ -103,7 +103,7 @@ pub enum ImportError {
     #[error("{place}: {fault}")]
     Row {
         /// Which.
-        place: Place,
+        place: RowPlace,
         /// Why.
         fault: Box<Fault>,
     },

@@ -2,7 +2,7 @@
 
 use ah_types::{Feature, FeatureKind, Schema};
 
-use super::error::{Fault, ImportError, Place};
+use super::error::{Fault, ImportError, RowPlace};
 use super::params::ImportParams;
 use super::reading::each_row;
 use super::roles::FeatureRole;
@@ -48,7 +48,7 @@ struct SeenValues {
 #[derive(Default)]
 struct Values {
     count: u64,
-    first: Option<(Place, String)>,
+    first: Option<(RowPlace, String)>,
 }
 
 impl SeenValues {

@@ -26,7 +26,7 @@ mod table;
 mod times;
 mod write;
 
-pub use error::{ImportError, Place};
+pub use error::{ImportError, RowPlace};
 pub use params::{Format, ImportParams, Unit};
 pub use report::ImportReport;
 

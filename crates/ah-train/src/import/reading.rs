@@ -1,13 +1,13 @@
 //! One reading of all tables, row by row.
 
-use super::error::{ImportError, Place};
+use super::error::{ImportError, RowPlace};
 use super::params::ImportParams;
 use super::roles::Roles;
 use super::row::RowReader;
 use super::table;
 
 /// Gets each row: its reader, the index of the table, and the row's place.
-type RowVisitor<'a> = dyn FnMut(&RowReader, usize, &dyn Fn() -> Place) -> Result<(), ImportError> + 'a;
+type RowVisitor<'a> = dyn FnMut(&RowReader, usize, &dyn Fn() -> RowPlace) -> Result<(), ImportError> + 'a;
 
 /// Rows that `--skip-bad-rows` passed over.
 #[derive(Debug, Default)]

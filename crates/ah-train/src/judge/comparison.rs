@@ -9,7 +9,7 @@ use crate::data::Table;
 
 /// Decisions beside always taking one choice, on the same inputs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison {
+pub struct BaselineComparison {
     /// The model's decisions.
     pub model: Metrics,
     /// Always taking the fallback.
@@ -30,7 +30,7 @@ pub struct Baseline {
     pub metrics: Metrics,
 }
 
-impl Comparison {
+impl BaselineComparison {
     /// Prices decisions and the baselines on their inputs.
     #[must_use]
     pub fn new(

@@ -7,7 +7,7 @@ use ah_types::log::{self, Log, ReadOptions};
 use ah_types::shown::listed;
 use ah_types::{Model, Value, artefact};
 
-use super::comparison::Comparison;
+use super::comparison::BaselineComparison;
 use super::decisions::{self, JudgedInput};
 use super::held_out::TestReport;
 use crate::data::{Table, irregularities};
@@ -22,7 +22,7 @@ pub struct Evaluation {
     /// The decision for each usable input, by text.
     pub judged: Vec<JudgedInput>,
     /// The model beside always taking one choice; the best single choice is the best on this log.
-    pub comparison: Comparison,
+    pub comparison: BaselineComparison,
     /// Where the test part of a training is judged: the number of inputs that its heuristic learned from.
     pub learned_from: Option<usize>,
     /// BLAKE3 of each log's unpacked bytes, in hex.
@@ -59,7 +59,7 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
     let known = model.fallback.and_then(|f| table.choice_id(model.choice_name(f)));
     let fallback = known.unwrap_or_else(|| table.best_single(&inputs, None));
     let single = table.best_single(&inputs, Some(fallback));
-    let comparison = Comparison::new(&table, &judged, fallback, single, max_slowdown(model));
+    let comparison = BaselineComparison::new(&table, &judged, fallback, single, max_slowdown(model));
     Ok(Evaluation { table, judged, comparison, learned_from: None, hashes, warnings, slots })
 }
 

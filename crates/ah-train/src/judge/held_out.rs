@@ -2,7 +2,7 @@
 
 use ah_types::{Model, Tree};
 
-use super::comparison::Comparison;
+use super::comparison::BaselineComparison;
 use super::decisions::{self, JudgedInput};
 use super::metrics::Metrics;
 use crate::data::split::Partition;
@@ -23,7 +23,7 @@ pub struct TestReport {
     pub split: SplitBy,
     /// The heuristic, declining where its promise or the policy wants it, beside always taking one
     /// choice.
-    pub comparison: Comparison,
+    pub comparison: BaselineComparison,
     /// The same heuristic, always deciding.
     pub always: Metrics,
     /// Where whole dimensions are held out: the same parameters under the easier split by input,
@@ -65,7 +65,7 @@ impl TestReport {
             leaves: deciding.trees.iter().map(|t| t.leaves().count()).sum(),
             depth: deciding.trees.iter().map(Tree::depth).max().unwrap_or(0),
             split: params.test_split,
-            comparison: Comparison::new(&task.table, &judged, fallback, single, params.max_slowdown),
+            comparison: BaselineComparison::new(&task.table, &judged, fallback, single, params.max_slowdown),
             always: metrics(&deciding, &parts.held_out),
             by_input,
             judged,

@@ -6,7 +6,7 @@ use ah_types::Promise;
 use serde_json::{Value, json};
 
 use super::percent;
-use crate::judge::{Comparison, Metrics};
+use crate::judge::{BaselineComparison, Metrics};
 use crate::train::TrainedModel;
 
 /// The most characters of a choice's name.
@@ -53,13 +53,13 @@ pub fn training_notes(trained: &TrainedModel) -> Vec<String> {
 
 /// Returns the summary of an evaluation.
 #[must_use]
-pub fn evaluated(name: &str, comparison: &Comparison) -> String {
+pub fn evaluated(name: &str, comparison: &BaselineComparison) -> String {
     compared(name, "the log's", comparison)
 }
 
 /// Advice and exceptions: sentences that appear only if a figure is unusual.
 #[must_use]
-pub fn notes(comparison: &Comparison, always: Option<&Metrics>) -> Vec<String> {
+pub fn notes(comparison: &BaselineComparison, always: Option<&Metrics>) -> Vec<String> {
     let model = &comparison.model;
     let mut notes = Vec::new();
     if (model.plain_slowdown - model.slowdown).abs() >= 5e-5 || model.plain_untimed > 0 {
@@ -88,8 +88,8 @@ pub fn notes(comparison: &Comparison, always: Option<&Metrics>) -> Vec<String> {
     notes
 }
 
-fn compared(heuristic: &str, which: &str, comparison: &Comparison) -> String {
-    let Comparison { model, always_fallback, best_single, max_slowdown } = comparison;
+fn compared(heuristic: &str, which: &str, comparison: &BaselineComparison) -> String {
+    let BaselineComparison { model, always_fallback, best_single, max_slowdown } = comparison;
     let (fallback, single) = (name(&always_fallback.choice), name(&best_single.choice));
     format!(
         "{heuristic}: {:.3} times as fast as {fallback} on {which} {} inputs.\n\
@@ -106,7 +106,7 @@ fn compared(heuristic: &str, which: &str, comparison: &Comparison) -> String {
     )
 }
 
-fn promised(promise: &Promise, comparison: &Comparison) -> String {
+fn promised(promise: &Promise, comparison: &BaselineComparison) -> String {
     format!(
         "Promise: at most {} % are > {} % slower than {} ({} % confidence).\n",
         percent(promise.target),

@@ -4,7 +4,7 @@ use ah_types::Promise;
 use comfy_table::{CellAlignment, Table, presets};
 
 use super::percent;
-use crate::judge::{Comparison, Metrics};
+use crate::judge::{BaselineComparison, Metrics};
 use crate::params::SplitBy;
 use crate::train::TrainedModel;
 
@@ -54,7 +54,7 @@ pub fn trained(trained: &TrainedModel) -> String {
 
 /// Returns the table of `ah-train evaluate`.
 #[must_use]
-pub fn evaluated(name: &str, comparison: &Comparison) -> String {
+pub fn evaluated(name: &str, comparison: &BaselineComparison) -> String {
     let inputs = || vec![comparison.model.inputs.to_string()];
     let mut table = table(&["on this log", "inputs"], comparison.max_slowdown);
     row(&mut table, name.to_owned(), inputs(), &comparison.model);
@@ -91,7 +91,7 @@ fn row(table: &mut Table, name: String, further: Vec<String>, metrics: &Metrics)
     table.add_row(cells);
 }
 
-fn baselines(table: &mut Table, comparison: &Comparison, further: impl Fn() -> Vec<String>) {
+fn baselines(table: &mut Table, comparison: &BaselineComparison, further: impl Fn() -> Vec<String>) {
     for (baseline, name) in
         [(&comparison.always_fallback, "fallback"), (&comparison.best_single, "best single")]
     {

@@ -7,7 +7,7 @@ use crate::shown::quoted;
 
 /// A place in a log, counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct LogPlace {
     /// The file.
     pub path: PathBuf,
     /// The line.
@@ -16,7 +16,7 @@ pub struct Place {
     pub column: u64,
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for LogPlace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.path.display(), self.line)?;
         if self.column > 0 {
@@ -43,7 +43,7 @@ pub enum LogError {
     #[error("{place}: expected {expected}, found {found}; {hint}")]
     Malformed {
         /// The place.
-        place: Place,
+        place: LogPlace,
         /// The expected text.
         expected: String,
         /// The text found.

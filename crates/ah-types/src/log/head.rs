@@ -6,7 +6,7 @@ use std::path::Path;
 use rustc_hash::FxHashSet;
 
 use super::csv;
-use super::error::{LogError, Place, io_error, shown};
+use super::error::{LogError, LogPlace, io_error, shown};
 use super::lines::Lines;
 use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, Metadata};
 use crate::feature::{Feature, Schema};
@@ -52,7 +52,7 @@ impl Name<'_> {
         hint: impl Into<String>,
     ) -> LogError {
         LogError::Malformed {
-            place: Place { path: self.0.to_owned(), line, column: column as u64 },
+            place: LogPlace { path: self.0.to_owned(), line, column: column as u64 },
             expected: expected.into(),
             found: found.into(),
             hint: hint.into(),

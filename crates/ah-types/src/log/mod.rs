@@ -20,7 +20,7 @@ mod writer;
 
 pub use csv::quote;
 pub use data::{Input, Irregularities, Log, Sample, Source};
-pub use error::{LogError, Place};
+pub use error::{LogError, LogPlace};
 pub use metadata::{
     CHOICE_COLUMN, Collection, Difference, FEEDBACK_COLUMN, FeatureNameError, Metadata, differences,
 };

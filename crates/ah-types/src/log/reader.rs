@@ -5,7 +5,7 @@ use std::io::{Cursor, Read};
 use std::path::Path;
 
 use super::data::{Log, Source};
-use super::error::{LogError, Place, io_error};
+use super::error::{LogError, LogPlace, io_error};
 use super::head::Head;
 use super::lines::Lines;
 use super::merger::Merger;
@@ -134,7 +134,7 @@ fn read_into(
             continue;
         };
         let error = LogError::Malformed {
-            place: Place { path: path.to_owned(), line, column: fault.column as u64 },
+            place: LogPlace { path: path.to_owned(), line, column: fault.column as u64 },
             expected: fault.expected,
             found: fault.found,
             hint: SKIP_HINT.to_owned(),

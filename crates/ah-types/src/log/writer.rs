@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::csv;
 use super::data::Log;
-use super::error::{LogError, Place, io_error};
+use super::error::{LogError, LogPlace, io_error};
 use super::head::Head;
 use super::lines::Lines;
 use super::metadata::{CHOICE_COLUMN, FEEDBACK_COLUMN, Metadata, differences};
@@ -110,7 +110,7 @@ impl LogWriter {
     pub fn append_rows(&mut self, batch: &RowBatch) -> Result<(), LogError> {
         if let Some(broken) = &batch.broken {
             return Err(LogError::Malformed {
-                place: Place { path: self.path.clone(), line: 0, column: 0 },
+                place: LogPlace { path: self.path.clone(), line: 0, column: 0 },
                 expected: "names and values of one line".to_owned(),
                 found: quoted(broken),
                 hint: "rename it".to_owned(),
@@ -156,7 +156,7 @@ impl LogWriter {
     fn resume(&mut self, metadata: &Metadata) -> Result<Option<String>, LogError> {
         if let Err(wrong) = metadata.kinds() {
             return Err(LogError::Malformed {
-                place: Place { path: self.path.clone(), line: 1, column: 0 },
+                place: LogPlace { path: self.path.clone(), line: 1, column: 0 },
                 expected: "distinct features".to_owned(),
                 found: wrong.to_string(),
                 hint: "rename it".to_owned(),
@@ -187,7 +187,7 @@ impl LogWriter {
         let found = Head::read(&self.path, &mut lines)?;
         if !lines.terminated() {
             return Err(LogError::Malformed {
-                place: Place { path: self.path.clone(), line: 2, column: 0 },
+                place: LogPlace { path: self.path.clone(), line: 2, column: 0 },
                 expected: "a header with its line end".to_owned(),
                 found: "the end of the file".to_owned(),
                 hint: "end the line, or delete the file".to_owned(),

@@ -8,7 +8,7 @@ use crate::error::CodegenError;
 use crate::lower::LoweredModel;
 use crate::printing::names::{Case, single};
 use crate::printing::view::ModelView;
-use crate::target::{Place, Surroundings, Target, View};
+use crate::target::{OutputPlace, Surroundings, Target, View};
 
 pub use language::{PythonLanguage, RESERVED};
 
@@ -40,7 +40,7 @@ impl Target for Python {
         let reserved = [RESERVED, RESERVED_NAMES].join(" ");
         let module = single(&lowered.model.heuristic, Case::Snake, "heuristic", &reserved);
         let model = ModelView::new(lowered, &PythonLanguage::new(lowered, (Case::Kept, &reserved)));
-        let place = Place::File { name: format!("{module}.py"), template: "module.py" };
+        let place = OutputPlace::File { name: format!("{module}.py"), template: "module.py" };
         View::new(place, &ModuleView { module, model })
     }
 }

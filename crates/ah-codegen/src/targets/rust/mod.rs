@@ -12,7 +12,7 @@ use crate::error::CodegenError;
 use crate::lower::LoweredModel;
 use crate::printing::text::rust_string;
 use crate::printing::view::ModelView;
-use crate::target::{Place, Surroundings, Target, View};
+use crate::target::{OutputPlace, Surroundings, Target, View};
 use language::{RustLanguage, krate};
 
 /// A crate without dependencies and without std.
@@ -48,7 +48,7 @@ impl Target for Rust {
         let from = surroundings.out.join(&name);
         let runtime_path = surroundings.runtime_path.map(|path| relative(&from, path)).transpose()?;
         View::new(
-            Place::Folder(name.clone()),
+            OutputPlace::Folder(name.clone()),
             &CrateView { name, runtime_path, model_version: surroundings.version.clone(), model },
         )
     }

@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use super::cell::Cell;
 use super::files::text;
 use super::rows::Table;
-use crate::import::error::{Fault, ImportError, Place, RowNaming, io_error};
+use crate::import::error::{Fault, ImportError, RowNaming, RowPlace, io_error};
 
 /// A text file with a line of names.
 pub struct Delimited {
@@ -93,6 +93,6 @@ fn broken(path: &Path, error: csv::Error) -> ImportError {
             return io_error(path, "read")(source);
         }
     };
-    let place = Place { path: path.to_owned(), number, counted: RowNaming::Lines };
+    let place = RowPlace { path: path.to_owned(), number, counted: RowNaming::Lines };
     ImportError::Row { place, fault: Box::new(fault) }
 }

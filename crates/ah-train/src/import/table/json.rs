@@ -12,7 +12,7 @@ use super::cell::Cell;
 use super::files::text;
 use super::rows::Table;
 use crate::import::benchmarks::{self, Defaults, NamedRow, Results};
-use crate::import::error::{Fault, ImportError, Place, RowNaming, io_error, quoted};
+use crate::import::error::{Fault, ImportError, RowNaming, RowPlace, io_error, quoted};
 
 /// A JSON object a line. The columns are those of the first thousand rows.
 pub struct JsonLines {
@@ -59,7 +59,8 @@ impl Table for JsonLines {
                 continue;
             }
             self.row = serde_json::from_str(&line).map_err(|e| {
-                let place = Place { path: self.path.clone(), number: self.number, counted: RowNaming::Lines };
+                let place =
+                    RowPlace { path: self.path.clone(), number: self.number, counted: RowNaming::Lines };
                 let fault = Fault::new(
                     "",
                     "a JSON object",

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::cell::Cell;
 use crate::import::benchmarks::Defaults;
-use crate::import::error::{ImportError, Place, RowNaming};
+use crate::import::error::{ImportError, RowNaming, RowPlace};
 
 /// A table, read row by row.
 pub trait Table {
@@ -33,6 +33,6 @@ pub trait Table {
 }
 
 /// Returns the place of a table's current row.
-pub fn place(table: &dyn Table, path: &Path) -> Place {
-    Place { path: path.to_owned(), number: table.number(), counted: table.counted() }
+pub fn place(table: &dyn Table, path: &Path) -> RowPlace {
+    RowPlace { path: path.to_owned(), number: table.number(), counted: table.counted() }
 }

@@ -4,7 +4,7 @@ use ah_types::{ChoiceId, Model, Node, Promise, Provenance, Test, Tree, Unsure, V
 use serde::Serialize;
 
 use crate::data::Table;
-use crate::judge::{Comparison, Evaluation, Study};
+use crate::judge::{BaselineComparison, Evaluation, Study};
 
 /// The most inputs on the map. More are thinned evenly.
 const MOST_POINTS: usize = 4000;
@@ -24,7 +24,7 @@ pub struct Facts<'a> {
     pub learned_from_these: bool,
     /// For the test part of a training: the number of inputs that the judged heuristic learned from.
     learned_from: Option<usize>,
-    comparison: &'a Comparison,
+    comparison: &'a BaselineComparison,
     max_slowdown: f64,
     promise: Option<&'a Promise>,
     provenance: &'a Provenance,

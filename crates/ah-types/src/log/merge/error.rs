@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::machines::Comparison;
+use super::machines::MachineComparison;
 use crate::log::LogError;
 
 /// Logs are not merged.
@@ -38,7 +38,7 @@ pub enum MergeError {
     )]
     Disagree {
         /// The comparison of all machines.
-        comparison: Comparison,
+        comparison: MachineComparison,
         /// The logs, by machine.
         paths: Vec<PathBuf>,
     },

@@ -11,13 +11,14 @@ const SAMPLE: usize = 128;
 /// All inputs of the logs: 32 bytes an input, and room to grow.
 #[derive(Default)]
 pub(super) struct Inputs {
-    held: FxHashMap<Digest, Held>,
+    held: FxHashMap<Digest, InputLogs>,
     /// By log: the position behind the last run of rows whose input another log holds too.
     shared_runs: Vec<u32>,
 }
 
+/// The logs that hold one input.
 #[derive(Clone, Copy)]
-struct Held {
+struct InputLogs {
     /// The first log that holds it.
     owner: u32,
     /// The last log that holds it.
@@ -34,7 +35,7 @@ impl Inputs {
         let log = u32::try_from(self.shared_runs.len()).unwrap_or(u32::MAX);
         self.shared_runs.push(0);
         for (run, input) in (1..).zip(std::mem::take(&mut shard.runs)) {
-            let held = self.held.entry(input).or_insert(Held { owner: log, last: log, logs: 0, run });
+            let held = self.held.entry(input).or_insert(InputLogs { owner: log, last: log, logs: 0, run });
             if held.logs > 0 && held.last == log {
                 continue;
             }

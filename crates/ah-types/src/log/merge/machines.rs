@@ -35,7 +35,7 @@ const BANDS: [(f64, &str); 5] = [
 
 /// The comparison of all machines; a machine is the position of its log.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Comparison {
+pub struct MachineComparison {
     /// The machine that the others are compared with; `None` if no input was measured by two.
     pub reference: Option<usize>,
     /// Inputs of the sample.
@@ -105,7 +105,7 @@ impl fmt::Display for Band {
     }
 }
 
-impl Comparison {
+impl MachineComparison {
     pub(super) fn of(samples: &[MachineSample], tolerance: f64) -> Self {
         let reference = reference(samples);
         let mut comparison =

@@ -1,7 +1,7 @@
 //! Which differences between two logs' metadata a merge reports, and which it refuses.
 
 use super::shard::Shard;
-use crate::log::error::{LogError, Place};
+use crate::log::error::{LogError, LogPlace};
 use crate::log::metadata::{Difference, Metadata, differences};
 use crate::shown::listed;
 
@@ -31,7 +31,7 @@ impl Shard {
         }
         if self.columns != first.columns {
             return Err(LogError::Malformed {
-                place: Place { path: self.path.clone(), line: 2, column: 0 },
+                place: LogPlace { path: self.path.clone(), line: 2, column: 0 },
                 expected: format!("the columns of {}, {}", first.path.display(), listed(&first.columns)),
                 found: format!("the columns {}", listed(&self.columns)),
                 hint: "reorder the columns; a merge keeps rows as they are".to_owned(),

@@ -25,7 +25,7 @@ mod workers;
 use std::path::{Path, PathBuf};
 
 pub use error::MergeError;
-pub use machines::{Band, Comparison, Machine};
+pub use machines::{Band, Machine, MachineComparison};
 pub use report::{MergeReport, MergedLog};
 
 use super::error::LogError;
@@ -97,7 +97,7 @@ pub fn merge(
         return Err(LogError::Empty { path: logs.first().cloned().unwrap_or_default() }.into());
     }
     let samples = sample::read(&shards, &inputs, options.threads)?;
-    let comparison = Comparison::of(&samples, options.tolerance);
+    let comparison = MachineComparison::of(&samples, options.tolerance);
     if options.disagreement == Disagreement::Refuse && comparison.disagreeing().next().is_some() {
         let paths = shards.into_iter().map(|shard| shard.path).collect();
         return Err(MergeError::Disagree { comparison, paths });

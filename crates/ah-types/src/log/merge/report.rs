@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use super::machines::{Comparison, Scale};
+use super::machines::{MachineComparison, Scale};
 use super::output::Kept;
 use super::shard::Shard;
 use crate::log::metadata::Difference;
@@ -20,7 +20,7 @@ pub struct MergeReport {
     /// The logs in order.
     pub logs: Vec<MergedLog>,
     /// Whether the machines agree.
-    pub comparison: Comparison,
+    pub comparison: MachineComparison,
     /// The positions of the logs whose times were scaled.
     pub scaled: Vec<usize>,
 }
@@ -51,7 +51,12 @@ pub struct MergedLog {
 }
 
 impl MergeReport {
-    pub(super) fn new(shards: Vec<Shard>, kept: &[Kept], scales: &[Scale], comparison: Comparison) -> Self {
+    pub(super) fn new(
+        shards: Vec<Shard>,
+        kept: &[Kept],
+        scales: &[Scale],
+        comparison: MachineComparison,
+    ) -> Self {
         let merged = |(shard, kept): (Shard, &Kept)| MergedLog {
             inputs: kept.inputs,
             rows: kept.rows,
@@ -104,7 +109,7 @@ impl fmt::Display for MergeReport {
 
 impl MergeReport {
     fn comparison_lines(&self, f: &mut fmt::Formatter<'_>, paths: &[PathBuf]) -> fmt::Result {
-        let Comparison { reference, inputs, machines, apart, tolerance } = &self.comparison;
+        let MachineComparison { reference, inputs, machines, apart, tolerance } = &self.comparison;
         let Some(reference) = reference else {
             return write!(
                 f,

@@ -9,7 +9,7 @@ use rustc_hash::FxHasher;
 use super::error::MergeError;
 use super::row::{Digest, Row, RowSplitter};
 use crate::feature::FeatureKind;
-use crate::log::error::{LogError, Place, io_error};
+use crate::log::error::{LogError, LogPlace, io_error};
 use crate::log::head::Head;
 use crate::log::lines::Lines;
 use crate::log::metadata::{CHOICE_COLUMN, Difference, FEEDBACK_COLUMN, Metadata};
@@ -94,7 +94,7 @@ impl Shard {
 
     fn count_bad_row(&mut self, line: u64, fault: RowError, skip: bool) -> Result<(), LogError> {
         let error = LogError::Malformed {
-            place: Place { path: self.path.clone(), line, column: fault.column as u64 },
+            place: LogPlace { path: self.path.clone(), line, column: fault.column as u64 },
             expected: fault.expected,
             found: fault.found,
             hint: SKIP_HINT.to_owned(),
@@ -139,7 +139,7 @@ fn stamp(path: &Path) -> Result<(u64, Option<SystemTime>), LogError> {
 
 fn column_order(path: &Path, columns: &[String]) -> MergeError {
     let error = LogError::Malformed {
-        place: Place { path: path.to_owned(), line: 2, column: 0 },
+        place: LogPlace { path: path.to_owned(), line: 2, column: 0 },
         expected: format!("features, then {CHOICE_COLUMN} and {FEEDBACK_COLUMN}"),
         found: format!("the columns {}", listed(columns)),
         hint: "reorder the columns; a merge keeps rows as they are".to_owned(),

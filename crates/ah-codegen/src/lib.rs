@@ -11,18 +11,10 @@
 //!
 //! ```no_run
 //! use std::path::Path;
-//! use ah_codegen::{Detail, Request, Rust, WriteMode, generate};
+//! use ah_codegen::{Request, Rust, generate};
 //!
 //! let model = ah_types::Model::read(Path::new("model.json"))?;
-//! let report = generate(&Request {
-//!     model: &model,
-//!     targets: &[&Rust],
-//!     detail: Detail::default(),
-//!     out: Path::new("generated"),
-//!     mode: WriteMode::Write,
-//!     templates: None,
-//!     runtime_path: None,
-//! })?;
+//! let report = generate(&Request::new(&model, &[&Rust], Path::new("generated")))?;
 //! println!("{report}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -72,6 +64,15 @@ pub struct Request<'a> {
     /// The folder of the crate `ah-runtime`. With it the Rust crate has the feature `runtime`, which
     /// implements `ah_runtime::Heuristic`; without it the crate can be published on its own.
     pub runtime_path: Option<&'a Path>,
+}
+
+impl<'a> Request<'a> {
+    /// Requests the files of these targets below `out`, written, with the default detail and templates.
+    #[must_use]
+    pub fn new(model: &'a Model, targets: &'a [&'a dyn Target], out: &'a Path) -> Self {
+        let (detail, mode) = (Detail::default(), WriteMode::Write);
+        Self { model, targets, detail, out, mode, templates: None, runtime_path: None }
+    }
 }
 
 /// Generates source code from a model.

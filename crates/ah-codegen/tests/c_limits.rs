@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use ah_codegen::{C, CodegenError, Detail, Request, TARGETS, Target, WriteMode, generate};
+use ah_codegen::{C, CodegenError, Request, TARGETS, generate};
 use ah_types::{
     ChoiceId, Feature, Features, Leaf, Model, Node, OutsidePolicy, Provenance, RankedChoice, Schema, Test,
     Tree,
@@ -46,14 +46,9 @@ fn model(choices: usize) -> Model {
     }
 }
 
-fn request<'a>(model: &'a Model, targets: &'a [&'a dyn Target], out: &'a Path) -> Request<'a> {
-    let (detail, mode) = (Detail::default(), WriteMode::Write);
-    Request { model, targets, out, detail, mode, templates: None, runtime_path: None }
-}
-
 /// Returns the header of this model, in `folder`.
 fn header(model: &Model, folder: &Path) -> PathBuf {
-    generate(&request(model, &[&C], folder)).unwrap().generated[0].place.clone()
+    generate(&Request::new(model, &[&C], folder)).unwrap().generated[0].place.clone()
 }
 
 /// Compiles a program that prints the choices for m = -1 and m = 1.
@@ -134,7 +129,7 @@ fn more_categories_than_a_u16_numbers_are_refused() {
     let test = Test::Categorical { slot: 0, category: "000000".to_owned() };
     model.trees[0].nodes[0] = Node::Split { test, left: 1, right: 2 };
     let folder = tempfile::tempdir().unwrap();
-    let error = generate(&request(&model, &TARGETS, folder.path())).unwrap_err();
+    let error = generate(&Request::new(&model, &TARGETS, folder.path())).unwrap_err();
     assert!(matches!(error, CodegenError::TooMany { .. }), "{error}");
     assert!(error.to_string().contains("at most 65000 categories, found 70002"), "{error}");
 }

@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use ah_codegen::{C, CodegenError, Detail, Python, Request, Rust, Target, WriteMode, generate};
+use ah_codegen::{C, CodegenError, Python, Request, Rust, Target, generate};
 use ah_types::{Feature, Features, Leaf, Model, Node, Schema};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
@@ -41,9 +41,7 @@ fn write(model: &Model, out: &Path) -> Result<(), CodegenError> {
 }
 
 fn generate_at(model: &Model, target: &dyn Target, out: &Path) -> Result<(), CodegenError> {
-    let (mode, runtime_path, detail) = (WriteMode::Write, None, Detail::default());
-    let request = Request { model, targets: &[target], detail, out, mode, templates: None, runtime_path };
-    generate(&request).map(drop)
+    generate(&Request::new(model, &[target], out)).map(drop)
 }
 
 fn cargo(folder: &Path, arguments: &[&str]) -> String {
@@ -232,11 +230,8 @@ fn a_program_can_pin_the_version_of_a_generated_crate() {
     let out = tempfile::tempdir().unwrap();
     let model = model(&["a", "b"]);
     let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ah-runtime");
-    let (mode, detail, runtime_path) = (WriteMode::Write, Detail::default(), Some(&*runtime));
-    let out = out.path();
-    let request =
-        Request { model: &model, targets: &[&Rust], detail, out, mode, templates: None, runtime_path };
+    let request = Request { runtime_path: Some(&runtime), ..Request::new(&model, &[&Rust], out.path()) };
     generate(&request).unwrap();
-    let text = fs::read_to_string(out.join("small/src/runtime.rs")).unwrap();
+    let text = fs::read_to_string(out.path().join("small/src/runtime.rs")).unwrap();
     assert!(text.contains(&format!("Some(\"{}\")", model.version())), "{text}");
 }

@@ -121,13 +121,8 @@ fn print(trained: &TrainedModel) -> Result<(), Failure> {
 /// The last step of the one command that learns and generates.
 fn generate(model: &Model, args: &TrainArgs) -> Result<ah_codegen::Report, Failure> {
     let report = ah_codegen::generate(&ah_codegen::Request {
-        model,
-        targets: &[&ah_codegen::Rust],
-        out: &args.out,
-        detail: ah_codegen::Detail::default(),
-        mode: ah_codegen::WriteMode::Write,
-        templates: None,
         runtime_path: args.runtime_path.as_deref(),
+        ..ah_codegen::Request::new(model, &[&ah_codegen::Rust], &args.out)
     })?;
     status(&report.to_string());
     Ok(report)

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
-use ah_codegen::{Detail, GeneratedFiles, Request, TARGETS, WriteMode, generate};
+use ah_codegen::{GeneratedFiles, Request, TARGETS, WriteMode, generate};
 use ah_types::expr::{self, Expr};
 use ah_types::{Model, fields};
 use rand::SeedableRng;
@@ -145,15 +145,7 @@ fn expression(e: &Expr, to: &mut dyn FnMut(&str) -> String) -> Expr {
 /// their text; comments and attributes are removed.
 fn shapes(model: &Model) -> Vec<(&'static str, BTreeMap<String, Vec<String>>)> {
     let out = Path::new("out");
-    let request = Request {
-        model,
-        targets: &TARGETS,
-        out,
-        detail: Detail::default(),
-        mode: WriteMode::DryRun,
-        templates: None,
-        runtime_path: None,
-    };
+    let request = Request { mode: WriteMode::DryRun, ..Request::new(model, &TARGETS, out) };
     let shape = |generated: &GeneratedFiles| {
         let (target, place) =
             (generated.target, generated.place.strip_prefix(out).expect("below the output"));

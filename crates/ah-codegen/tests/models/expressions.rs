@@ -1,0 +1,98 @@
+//! Random expressions over a schema.
+
+use ah_types::expr::{BinaryOp, Comparison, Expr, Function, Type, UnaryOp};
+use ah_types::{FeatureKind, Schema};
+use rand::Rng;
+use rand::seq::IndexedRandom;
+use rand_pcg::Pcg64;
+
+use super::names::name;
+
+/// Returns a number that is likely to be a threshold.
+pub fn number(rng: &mut Pcg64) -> f64 {
+    match rng.random_range(0..8) {
+        0 => *[0.0, -0.0, 0.1, 1e300, -1e300, 5e-324, 9_007_199_254_740_993.0, 1e16, 4_503_599_627_370_497.5]
+            .choose(rng)
+            .unwrap(),
+        1 => rng.random_range(-10.0..10.0),
+        2 => f64::from(rng.random_range(-64_i32..64)) + 0.5,
+        3 => 2.0_f64.powi(rng.random_range(-60..60)),
+        _ => f64::from(rng.random_range(-300_i32..5000)),
+    }
+}
+
+/// Returns a random expression of this type.
+pub fn expression(rng: &mut Pcg64, schema: &Schema, ty: Type, depth: usize) -> Expr {
+    let of = |kind: FeatureKind| -> Vec<&str> { schema.names(kind).collect() };
+    let sub = |rng: &mut Pcg64, ty| Box::new(expression(rng, schema, ty, depth.saturating_sub(1)));
+    match ty {
+        Type::Number => match rng.random_range(0..if depth == 0 { 2 } else { 10 }) {
+            0 => Expr::Number(number(rng)),
+            1 | 2 => match of(FeatureKind::Numerical).choose(rng) {
+                Some(name) => Expr::Feature((*name).to_owned()),
+                None => Expr::Number(number(rng)),
+            },
+            3 if rng.random() => Expr::Unary(UnaryOp::Neg, sub(rng, ty)),
+            // By a power of two: integers compute these.
+            3 => {
+                let power = Box::new(Expr::Number(2.0_f64.powi(rng.random_range(0..56))));
+                match rng.random_range(0..3) {
+                    0 => Expr::Binary(BinaryOp::Rem, sub(rng, ty), power),
+                    1 => Expr::Call(Function::Ceil, vec![Expr::Binary(BinaryOp::Div, sub(rng, ty), power)]),
+                    _ => Expr::Call(Function::Floor, vec![Expr::Binary(BinaryOp::Div, sub(rng, ty), power)]),
+                }
+            }
+            4 => Expr::If(sub(rng, Type::Bool), sub(rng, ty), sub(rng, ty)),
+            5 | 6 => {
+                let function = *Function::ALL.choose(rng).unwrap();
+                let count = if function.is_variadic() { rng.random_range(2..4) } else { 1 };
+                Expr::Call(function, (0..count).map(|_| *sub(rng, ty)).collect())
+            }
+            _ => {
+                let op = *[BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Div, BinaryOp::Rem]
+                    .choose(rng)
+                    .unwrap();
+                Expr::Binary(op, sub(rng, ty), sub(rng, ty))
+            }
+        },
+        Type::Bool => match rng.random_range(0..if depth == 0 { 2 } else { 8 }) {
+            0 => Expr::Bool(rng.random()),
+            1 | 2 => match of(FeatureKind::Categorical).choose(rng) {
+                Some(feature) => {
+                    let op = BinaryOp::Compare(if rng.random() { Comparison::Eq } else { Comparison::Ne });
+                    let feature = Box::new(Expr::Feature((*feature).to_owned()));
+                    let text = if rng.random_bool(0.5) { "True".to_owned() } else { name(rng) };
+                    Expr::Binary(op, feature, Box::new(Expr::Text(text)))
+                }
+                None => Expr::Bool(rng.random()),
+            },
+            3 if rng.random() => {
+                let op = BinaryOp::Compare(if rng.random() { Comparison::Eq } else { Comparison::Ne });
+                let ty = if rng.random_bool(0.8) { Type::Category } else { Type::Bool };
+                Expr::Binary(op, sub(rng, Type::Category), sub(rng, ty))
+            }
+            3 => Expr::Unary(UnaryOp::Not, sub(rng, ty)),
+            4 => Expr::If(sub(rng, ty), sub(rng, ty), sub(rng, ty)),
+            5 => {
+                let op = if rng.random() { BinaryOp::And } else { BinaryOp::Or };
+                Expr::Binary(op, sub(rng, ty), sub(rng, ty))
+            }
+            _ => {
+                let op = BinaryOp::Compare(*Comparison::ALL.choose(rng).unwrap());
+                Expr::Binary(op, sub(rng, Type::Number), sub(rng, Type::Number))
+            }
+        },
+        Type::Category => {
+            let text = Expr::Text(name(rng));
+            match of(FeatureKind::Categorical).choose(rng) {
+                Some(feature) if depth > 0 && rng.random() => Expr::Feature((*feature).to_owned()),
+                Some(feature) if depth > 0 => Expr::If(
+                    sub(rng, Type::Bool),
+                    Box::new(Expr::Feature((*feature).to_owned())),
+                    Box::new(text),
+                ),
+                _ => text,
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Random trees and leaves.
+
+use ah_types::{
+    ChoiceId, FeatureKind, Features, Leaf, LeafUnsure, Model, Node, Place, RankedChoice, Test, Tree,
+};
+use rand::Rng;
+use rand::seq::IndexedRandom;
+use rand_pcg::Pcg64;
+
+use super::expressions::number;
+
+/// Returns the same model with one tree of this many leaves.
+pub fn with_leaves(rng: &mut Pcg64, mut model: Model, count: usize) -> Model {
+    let logged = model.categories[..model.features.base().len()].to_vec();
+    let mut nodes = vec![Node::Leaf(leaf(rng, model.choices.len(), &logged))];
+    // Breadth first: the oldest leaf splits next.
+    for at in 0..count - 1 {
+        let slot = rng.random_range(0..model.features.all().len());
+        let test = match model.categories[slot].choose(rng) {
+            Some(category) => Test::Categorical { slot, category: category.clone() },
+            None if model.features.all().features()[slot].kind == FeatureKind::Categorical => {
+                Test::Numerical { slot: 0, threshold: number(rng) }
+            }
+            None => Test::Numerical { slot, threshold: number(rng) },
+        };
+        let left = nodes.len() as u32;
+        nodes[at] = Node::Split { test, left, right: left + 1 };
+        for _ in 0..2 {
+            nodes.push(Node::Leaf(leaf(rng, model.choices.len(), &logged)));
+        }
+    }
+    model.trees = vec![Tree { nodes }];
+    Model::parse(&model.to_json()).expect("a valid model")
+}
+
+/// Grows a random tree in preorder.
+pub fn grow(
+    rng: &mut Pcg64,
+    features: &Features,
+    categories: &[Vec<String>],
+    choices: usize,
+    depth: usize,
+    most: usize,
+    nodes: &mut Vec<Node>,
+) {
+    let slot = rng.random_range(0..features.all().len());
+    let categorical = features.all().features()[slot].kind == FeatureKind::Categorical;
+    if depth == 0 || nodes.len() >= most || (nodes.len() > 1 && rng.random_bool(0.1)) {
+        let logged = &categories[..features.base().len()];
+        nodes.push(Node::Leaf(leaf(rng, choices, logged)));
+        return;
+    }
+    let at = nodes.len();
+    let test = if categorical {
+        Test::Categorical { slot, category: categories[slot].choose(rng).unwrap().clone() }
+    } else {
+        Test::Numerical { slot, threshold: number(rng) }
+    };
+    nodes.push(Node::Split { test, left: 0, right: 0 });
+    // One side continues, the other mostly ends soon, so that deep trees stay small.
+    let short = if rng.random_bool(0.6) && depth > 8 { rng.random_range(0..3) } else { depth - 1 };
+    let (l, r) = if rng.random() { (depth - 1, short) } else { (short, depth - 1) };
+    let first = nodes.len() as u32;
+    grow(rng, features, categories, choices, l, most, nodes);
+    let second = nodes.len() as u32;
+    grow(rng, features, categories, choices, r, most, nodes);
+    if let Node::Split { left, right, .. } = &mut nodes[at] {
+        (*left, *right) = (first, second);
+    }
+}
+
+/// Returns a leaf; `categories` are those of the logged features.
+fn leaf(rng: &mut Pcg64, choices: usize, categories: &[Vec<String>]) -> Leaf {
+    let mut ids: Vec<u32> = (0..choices as u32).collect();
+    for i in (1..ids.len()).rev() {
+        ids.swap(i, rng.random_range(0..=i));
+    }
+    let most = choices.min(*[12, 40].choose(rng).unwrap());
+    ids.truncate(rng.random_range(0..=most));
+    let unsure = match rng.random_range(0..10) {
+        0 => Some(LeafUnsure::LowConfidence),
+        1 => Some(LeafUnsure::Unsafe),
+        _ => None,
+    };
+    let bars = rng.random_bool(0.4);
+    let samples = rng.random_range(0..1000);
+    let mut ranking: Vec<RankedChoice> = ids
+        .into_iter()
+        .map(|id| {
+            let measured = if rng.random_bool(0.1) { 0 } else { rng.random_range(0..=samples) };
+            RankedChoice {
+                choice: ChoiceId(id),
+                // Few scores, so that sums tie.
+                score: f64::from(rng.random_range(-2_i32..3)) * 0.1,
+                probability: rng.random(),
+                measured,
+                usual: measured > 0 && rng.random_bool(0.8),
+                slowdown: if rng.random_bool(0.1) { f64::INFINITY } else { 1.0 + rng.random::<f64>() },
+                worst: if rng.random_bool(0.1) { f64::INFINITY } else { 1.0 + rng.random::<f64>() },
+                worst_over_fallback: rng.random(),
+                allowed: measured > 0 && (!bars || rng.random_bool(0.6)),
+            }
+        })
+        .collect();
+    ranking.sort_by_key(|ranked| ranked.measured == 0);
+    let range = |categories: &Vec<String>| {
+        let (a, b) = (number(rng), number(rng));
+        categories.is_empty().then_some((a.min(b), a.max(b)))
+    };
+    let ranges = categories.iter().map(range).collect();
+    let mut outside: Vec<Place> = ranking.iter().map(RankedChoice::place).collect();
+    outside.reverse();
+    outside.retain(|_| rng.random_bool(0.8));
+    for place in &mut outside {
+        place.score = f64::from(rng.random_range(-2_i32..3)) * 0.1;
+        place.allowed &= rng.random_bool(0.7);
+    }
+    outside.sort_by_key(|place| ranking.iter().any(|r| r.choice == place.choice && r.measured == 0));
+    if rng.random_bool(0.3) {
+        outside.clear();
+    }
+    Leaf { samples, unsure, ranking, ranges, outside }
+}

@@ -4,10 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use ah_codegen::{C, CodegenError, Request, TARGETS, generate};
-use ah_types::{
-    ChoiceId, Feature, Features, Leaf, Model, Node, OutsidePolicy, Provenance, RankedChoice, Schema, Test,
-    Tree,
-};
+use ah_types::{ChoiceId, Feature, Features, Leaf, Model, Node, RankedChoice, Schema, Test, Tree};
 
 /// Takes the last choice where m <= 0, and the second where m > 0.
 fn model(choices: usize) -> Model {
@@ -22,27 +19,17 @@ fn model(choices: usize) -> Model {
         worst_over_fallback: 1.0,
         allowed: true,
     };
-    let leaf = |choice| {
-        let (unsure, ranges, outside) = (None, Vec::new(), Vec::new());
-        Node::Leaf(Leaf { samples: 1, unsure, ranges, ranking: vec![ranked(choice)], outside })
-    };
+    let leaf = |choice| Node::Leaf(Leaf { samples: 1, ranking: vec![ranked(choice)], ..Leaf::default() });
     let split = Node::Split { test: Test::Numerical { slot: 0, threshold: 0.0 }, left: 1, right: 2 };
     Model {
         heuristic: "Many".to_owned(),
         optimization: "many".to_owned(),
         features: Features::new(Schema::new([Feature::numerical("m")]).unwrap(), &[]).unwrap(),
         categories: vec![Vec::new()],
-        precondition: None,
-        device: None,
-        shared_memory: None,
-        device_capa: (0, 0),
         choices: (0..choices).map(|i| format!("c{i:06}")).collect(),
         fallback: Some(ChoiceId(0)),
-        eligible: std::collections::BTreeMap::new(),
-        outside: OutsidePolicy::default(),
         trees: vec![Tree { nodes: vec![split, leaf(choices - 1), leaf(1)] }],
-        promise: None,
-        provenance: Provenance::default(),
+        ..Model::default()
     }
 }
 

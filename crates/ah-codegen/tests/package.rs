@@ -27,7 +27,7 @@ fn model(choices: &[&str]) -> Model {
     let choices = choices.iter().map(ToString::to_string).collect();
     for node in &mut nodes {
         if let Node::Leaf(leaf) = node {
-            *leaf = Leaf { ranking: Vec::new(), ranges: Vec::new(), outside: Vec::new(), ..leaf.clone() };
+            *leaf = Leaf { samples: leaf.samples, unsure: leaf.unsure, ..Leaf::default() };
         }
     }
     let trees = vec![ah_types::Tree { nodes }];

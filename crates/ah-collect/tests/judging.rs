@@ -2,12 +2,7 @@
 
 mod common;
 
-use std::collections::BTreeMap;
-
-use ah_types::{
-    ChoiceId, Feature, Features, Leaf, Model, Node, OutsidePolicy, Provenance, RankedChoice, Schema, Test,
-    Tree,
-};
+use ah_types::{ChoiceId, Feature, Features, Leaf, Model, Node, RankedChoice, Schema, Test, Tree};
 use assert_cmd::Command;
 use common::{Folder, error, fake, succeed};
 
@@ -23,13 +18,7 @@ fn leaf(choices: &[u32]) -> Node {
         worst_over_fallback: 1.0,
         allowed: true,
     };
-    Node::Leaf(Leaf {
-        samples: 1,
-        unsure: None,
-        ranking: choices.iter().map(ranked).collect(),
-        ranges: Vec::new(),
-        outside: Vec::new(),
-    })
+    Node::Leaf(Leaf { samples: 1, ranking: choices.iter().map(ranked).collect(), ..Leaf::default() })
 }
 
 /// size <= 500 ? small_is_fast : steady. The best boundary is 1000.
@@ -40,14 +29,9 @@ fn model() -> Model {
         optimization: "fake".into(),
         categories: vec![vec![], vec!["apples".into(), "pears".into()]],
         features: Features::new(schema, &[]).unwrap(),
-        precondition: None,
-        device: None,
         shared_memory: Some(0),
-        device_capa: (0, 0),
         choices: vec!["small_is_fast".into(), "steady".into()],
         fallback: Some(ChoiceId(1)),
-        eligible: BTreeMap::new(),
-        outside: OutsidePolicy::Decide,
         trees: vec![Tree {
             nodes: vec![
                 Node::Split { test: Test::Numerical { slot: 0, threshold: 500.0 }, left: 1, right: 2 },
@@ -55,8 +39,7 @@ fn model() -> Model {
                 leaf(&[1]),
             ],
         }],
-        promise: None,
-        provenance: Provenance { tool: "test".into(), ..Provenance::default() },
+        ..Model::default()
     }
 }
 

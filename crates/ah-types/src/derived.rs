@@ -62,7 +62,7 @@ const MAX_COST: u64 = 2_000;
 
 /// The features that expressions and trees see: the logged ones in the slots of [`base`](Self::base), the
 /// derived ones in the slots after them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Features {
     base: Schema,
     all: Schema,

@@ -69,7 +69,7 @@ pub fn goes_left(value: f64, threshold: f64) -> bool {
 ///
 /// Choices that training measured in this leaf come before all others in both rankings, and a choice that
 /// it never measured here is never allowed. [`Model::validate`](crate::Model::validate) checks this.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Leaf {
     /// Training inputs that ended here.
     pub samples: u64,

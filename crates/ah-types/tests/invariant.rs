@@ -71,7 +71,7 @@ proptest! {
             allowed: *measured > 0 && *allowed,
         }).collect();
         ranking.sort_by_key(|r| r.measured == 0);
-        let leaf = Leaf { samples: 40, unsure: None, ranking, ranges: Vec::new(), outside: Vec::new() };
+        let leaf = Leaf { samples: 40, ranking, ..Leaf::default() };
         if let Some(ranked) = leaf.choose(Some(ChoiceId(fallback)), false) {
             prop_assert!(ranked.measured > 0 && ranked.allowed);
             prop_assert!(ranked.usual || ranked.choice == ChoiceId(fallback));

@@ -1,7 +1,7 @@
 //! Random models: all kinds of splits and expressions, shallow and deep trees, hostile names. The tests and
 //! the fuzz target use them.
 
-#![allow(dead_code, unused_imports)] // Each user needs some of it.
+#![allow(dead_code)] // Each user needs some of it.
 
 mod expressions;
 mod names;
@@ -10,7 +10,7 @@ mod trees;
 use ah_types::expr::{self, BinaryOp, Expr, Type};
 use ah_types::{
     ChoiceId, DerivedFeature, Feature, FeatureKind, Features, Model, Node, OutsidePolicy, Precondition,
-    Provenance, Schema, Test, Tree, Value,
+    Schema, Test, Tree, Value,
 };
 use rand::Rng;
 use rand::seq::IndexedRandom;
@@ -18,8 +18,10 @@ use rand_pcg::Pcg64;
 
 use expressions::{expression, number};
 use names::distinct;
+#[allow(unused_imports)]
 pub use names::{ODD, name};
 use trees::grow;
+#[allow(unused_imports)]
 pub use trees::with_leaves;
 
 /// Returns a random model; `heuristic` becomes the name of what is generated.
@@ -116,16 +118,13 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
         features,
         categories,
         precondition,
-        device: None,
-        shared_memory: None,
         device_capa: (9, 0),
         choices,
         fallback,
         eligible,
         outside: *[OutsidePolicy::Decide, OutsidePolicy::Safe, OutsidePolicy::Decline].choose(rng).unwrap(),
         trees,
-        promise: None,
-        provenance: Provenance::default(),
+        ..Model::default()
     };
     // A model counts only after it was written and read back.
     Model::parse(&model.to_json()).expect("a valid model")

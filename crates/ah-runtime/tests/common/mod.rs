@@ -1,11 +1,9 @@
 //! Models small enough to know their answers by heart.
 #![allow(dead_code)]
 
-use std::collections::BTreeMap;
-
 use ah_types::{
-    ChoiceId, Device, FeatureKind, Features, Leaf, LeafUnsure, Model, Node, Optimization, OutsidePolicy,
-    Precondition, Provenance, RankedChoice, Scalar, Test, Tree, expr,
+    ChoiceId, Device, FeatureKind, Features, Leaf, LeafUnsure, Model, Node, Optimization, Precondition,
+    RankedChoice, Scalar, Test, Tree, expr,
 };
 
 /// Returns a model that chooses `pad` for k above 100 and `orig` up to 100. The leaf of float64 declines,
@@ -92,17 +90,11 @@ pub fn mixed_mm(trees: u32) -> Model {
         optimization: "mixed_mm".to_owned(),
         categories: categories.collect(),
         precondition: Some(Precondition { expression, typed }),
-        device: None,
-        shared_memory: None,
-        device_capa: (0, 0),
         choices: (0..54).map(|i| format!("type_triton_config_{i:02}")).collect(),
         fallback: Some(ChoiceId(0)),
-        eligible: BTreeMap::new(),
-        outside: OutsidePolicy::Decide,
         trees: trees.collect(),
-        promise: None,
-        provenance: Provenance::default(),
         features,
+        ..Model::default()
     };
     // Read back, as from a file.
     Model::parse(&model.to_json()).unwrap()
@@ -124,13 +116,8 @@ fn grow(nodes: &mut Vec<Node>, depth: usize, tree: u32, test: &dyn Fn(usize, u32
             worst_over_fallback: 0.5,
             allowed: !(id + (id + (tree + rank) * 7) % 54).is_multiple_of(5),
         };
-        nodes.push(Node::Leaf(Leaf {
-            samples: 9,
-            unsure,
-            ranking: (0..20).map(ranked).collect(),
-            ranges: Vec::new(),
-            outside: Vec::new(),
-        }));
+        let ranking = (0..20).map(ranked).collect();
+        nodes.push(Node::Leaf(Leaf { samples: 9, unsure, ranking, ..Leaf::default() }));
         return id;
     }
     nodes.push(Node::Split { test: test(depth, id), left: 0, right: 0 });

@@ -13,7 +13,7 @@ use crate::feature::{Feature, FeatureKind};
 use crate::tree::Tree;
 
 /// A learned heuristic. Slots, choices and nodes refer only to existing things once it is validated.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Model {
     /// The heuristic's name, for example `SimpleHeuristic`.
     pub heuristic: String,

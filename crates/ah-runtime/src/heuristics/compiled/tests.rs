@@ -2,8 +2,8 @@
 
 use ah_types::expr::{BinaryOp, Comparison, Expr, Function, UnaryOp};
 use ah_types::{
-    DerivedFeature, Feature, FeatureKind, Features, Leaf, Model, Node as ModelNode, Precondition, Provenance,
-    Row, Scalar, Schema, Test, Tree,
+    DerivedFeature, Feature, FeatureKind, Features, Leaf, Model, Node as ModelNode, Precondition, Row,
+    Scalar, Schema, Test, Tree,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -110,8 +110,7 @@ fn model_of(logged: Schema, derived: impl IntoIterator<Item = String>, precondit
             FeatureKind::Numerical => Test::Numerical { slot, threshold: 2.0 },
             FeatureKind::Categorical => Test::Categorical { slot, category: "True".to_owned() },
         };
-        let leaf =
-            Leaf { samples: 1, unsure: None, ranking: Vec::new(), ranges: Vec::new(), outside: Vec::new() };
+        let leaf = Leaf { samples: 1, ..Leaf::default() };
         let split = ModelNode::Split { test, left: 1, right: 2 };
         Tree { nodes: vec![split, ModelNode::Leaf(leaf.clone()), ModelNode::Leaf(leaf)] }
     };
@@ -120,17 +119,10 @@ fn model_of(logged: Schema, derived: impl IntoIterator<Item = String>, precondit
         optimization: "random".to_owned(),
         categories: slots.iter().map(categories).collect(),
         precondition: Some(Precondition { expression: precondition.to_string(), typed }),
-        device: None,
-        shared_memory: None,
-        device_capa: (0, 0),
         choices: vec!["only".to_owned()],
-        fallback: None,
-        eligible: std::collections::BTreeMap::new(),
-        outside: ah_types::OutsidePolicy::Decide,
         trees: slots.iter().enumerate().map(tree).collect(),
-        promise: None,
-        provenance: Provenance::default(),
         features,
+        ..Model::default()
     }
 }
 

@@ -3,7 +3,7 @@
 mod common;
 
 use assert_cmd::Command;
-use common::{Folder, error, fake, succeed};
+use common::{Folder, error, fake, skipped, succeed};
 
 fn cpu() -> Command {
     let mut command = Command::cargo_bin("ah-collect").unwrap();
@@ -34,10 +34,7 @@ fn outputs_that_cannot_be_written() {
     if full.exists() {
         outputs.push((full, "No space left on device"));
     } else {
-        let _ = std::io::Write::write_fmt(
-            &mut std::io::stderr(),
-            format_args!("skipped: no /dev/full here, so a full disk is not tried\n"),
-        );
+        skipped("no /dev/full here, so a full disk is not tried");
     }
     for (output, reason) in outputs {
         let (code, message) = error(fake(&folder).arg("-o").arg(&output));

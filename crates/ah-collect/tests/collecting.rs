@@ -4,7 +4,6 @@ mod common;
 
 use std::collections::HashMap;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use ah_types::log;
 use common::{Folder, collector_at_work, error, fake, inputs, succeed};
@@ -191,18 +190,7 @@ fn a_log_of_another_run_is_refused_with_both_values() {
 #[test]
 fn an_interrupt_ends_after_the_input_in_hand() {
     let folder = Folder::new();
-    let child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ah-collect"))
-        .args(["--backend", "fake", "--name", "fake", "--num-samples", "100000", "-o"])
-        .arg(folder.log())
-        .env("AH_FAKE_PACE_US", "500")
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let start = Instant::now();
-    while std::fs::read_to_string(folder.log()).map_or(0, |t| t.lines().count()) < 20 {
-        assert!(start.elapsed() < Duration::from_secs(60), "nothing is written");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    let child = collector_at_work(&folder, &["--num-samples", "100000"], "500", 20);
     let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(kill.success());
     let output = child.wait_with_output().unwrap();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ah_types::log::{self, Log};
 use assert_cmd::Command;
-use common::{Folder, error, inputs, succeed};
+use common::{Folder, error, inputs, skipped, succeed};
 
 const HEAD: &str =
     "name = \"programs\"\n[[feature]]\nname = \"size\"\nkind = \"numerical\"\ninteger = true\n";
@@ -223,7 +223,7 @@ fn the_example_of_the_book_measures() {
     let page = std::fs::read_to_string(repository.join("docs/commands.md")).unwrap();
     assert!(page.contains(&format!("```toml\n{text}```")), "docs/commands.md shows examples/zstd/send.toml");
     if std::process::Command::new("zstd").arg("--version").output().is_err() {
-        eprintln!("skipped: zstd is not installed, so the example of docs/commands.md is not run");
+        skipped("zstd is not installed, so the example of docs/commands.md is not run");
         return;
     }
     let folder = Folder::new();

@@ -9,28 +9,7 @@ use std::time::{Duration, Instant};
 
 use ah_cli::exit;
 use ah_types::log::{self, Log};
-use common::{Folder, error, inputs, succeed};
-
-/// Returns true on a machine with a GPU; else prints what is not tested.
-fn gpu(what: &str) -> bool {
-    match ah_kernels::cuda::count() {
-        Ok(n) if n > 0 => true,
-        Ok(_) => {
-            let _ = std::io::Write::write_fmt(
-                &mut std::io::stderr(),
-                format_args!("skipped: there is no GPU here, so {what} is not tried\n"),
-            );
-            false
-        }
-        Err(e) => {
-            let _ = std::io::Write::write_fmt(
-                &mut std::io::stderr(),
-                format_args!("skipped: {e}; so {what} is not tried\n"),
-            );
-            false
-        }
-    }
-}
+use common::{Folder, error, gpu, inputs, skipped, succeed};
 
 fn cuda(folder: &Folder, name: &str) -> assert_cmd::Command {
     let mut command = assert_cmd::Command::cargo_bin("ah-collect").unwrap();
@@ -199,10 +178,7 @@ fn bad_input_is_named() {
 #[test]
 fn without_a_gpu_one_sentence_says_what_is_missing() {
     if ah_kernels::cuda::count().is_ok_and(|n| n > 0) {
-        let _ = std::io::Write::write_fmt(
-            &mut std::io::stderr(),
-            format_args!("skipped: this machine has a GPU, so nothing is missing\n"),
-        );
+        skipped("this machine has a GPU, so nothing is missing");
         return;
     }
     let folder = Folder::new();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use ah_cli::exit;
 use ah_types::log;
 use assert_cmd::Command;
-use common::{Folder, error, inputs, succeed};
+use common::{Folder, error, gpu, inputs, succeed};
 
 fn example() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples/cuda/rms_norm.toml")
@@ -26,18 +26,6 @@ fn changed(folder: &Folder, from: &str, to: &str) -> Command {
     std::fs::write(folder.path("rms_norm.toml"), text.replacen(from, to, 1)).unwrap();
     std::fs::copy(example().with_extension("cu"), folder.path("rms_norm.cu")).unwrap();
     collect(folder, &folder.path("rms_norm.toml"))
-}
-
-/// Returns true on a machine with a GPU; else prints what is not tested.
-fn gpu(what: &str) -> bool {
-    let reason = match ah_kernels::cuda::count() {
-        Ok(n) if n > 0 => return true,
-        Ok(_) => "there is no GPU here".to_owned(),
-        Err(e) => e.to_string(),
-    };
-    let line = format!("skipped: {reason}; so {what} is not tried\n");
-    std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes()).unwrap();
-    false
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod common;
 use std::fs::File;
 use std::process::{Command, Stdio};
 
-use common::{Folder, inputs};
+use common::{Folder, inputs, skipped};
 
 fn fake(folder: &Folder) -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ah-collect"));
@@ -36,10 +36,7 @@ fn a_closed_standard_error_costs_messages_and_nothing_else() {
 #[test]
 fn a_full_standard_error_costs_messages_and_nothing_else() {
     let Ok(full) = File::options().write(true).open("/dev/full") else {
-        let _ = std::io::Write::write_fmt(
-            &mut std::io::stderr(),
-            format_args!("skipped: no /dev/full here, so a full standard error is not tried\n"),
-        );
+        skipped("no /dev/full here, so a full standard error is not tried");
         return;
     };
     let folder = Folder::new();

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use ah_types::log::{self, Log};
-use common::{Folder, error, fake, succeed};
+use common::{Folder, error, fake, skipped, succeed};
 
 /// Returns the feedback of a choice on the input of this size.
 fn feedback(log: &Log, size: f64, choice: &str) -> Vec<f64> {
@@ -83,10 +83,7 @@ fn several_devices_share_one_sequence_and_one_log() {
 #[test]
 fn a_hung_worker_does_not_outlive_its_parent() {
     if !std::path::Path::new("/proc/self/task").exists() {
-        let _ = std::io::Write::write_fmt(
-            &mut std::io::stderr(),
-            format_args!("skipped: no /proc here, so the worker cannot be found\n"),
-        );
+        skipped("no /proc here, so the worker cannot be found");
         return;
     }
     let folder = Folder::new();

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use ah_train::{Evaluation, Params, TrainedModel, evaluate, report, train};
-use common::log;
+use common::{log, skipped};
 
 fn trained(text: &str) -> (tempfile::TempDir, TrainedModel, Evaluation) {
     let folder = tempfile::tempdir().unwrap();
@@ -79,10 +79,7 @@ fn dom(page: &Path) -> Option<String> {
     match run {
         Ok(output) => Some(String::from_utf8_lossy(&output.stdout).into_owned()),
         Err(_) => {
-            let _ = std::io::Write::write_fmt(
-                &mut std::io::stderr(),
-                format_args!("skipped: there is no chromium, so the report was not opened in a browser\n"),
-            );
+            skipped("there is no chromium, so the report was not opened in a browser");
             None
         }
     }

@@ -5,7 +5,7 @@ mod common;
 use std::fs::File;
 use std::process::{Command, Stdio};
 
-use common::log;
+use common::{log, skipped};
 
 /// Trains on a small log with these streams and returns the exit code; the model must be there.
 fn train(stdout: Stdio, stderr: Stdio) -> Option<i32> {
@@ -36,10 +36,7 @@ fn a_closed_or_full_standard_error_costs_messages_and_nothing_else() {
     match File::options().write(true).open("/dev/full") {
         Ok(full) => assert_eq!(train(Stdio::null(), full.into()), Some(0)),
         Err(_) => {
-            let _ = std::io::Write::write_fmt(
-                &mut std::io::stderr(),
-                format_args!("skipped: no /dev/full here, so a full standard error is not tried\n"),
-            );
+            skipped("no /dev/full here, so a full standard error is not tried");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Shared by the tests of the command line.
 #![allow(dead_code)] // Each test file uses a part.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -56,6 +57,22 @@ pub fn error(command: &mut Command) -> (i32, String) {
     (output.status.code().unwrap(), lines[0].to_owned())
 }
 
+/// Reports a part of a test that this machine cannot run. The test harness hides the output of a passing test,
+/// but not direct writes to standard error.
+pub fn skipped(reason: &str) {
+    let _ = writeln!(std::io::stderr(), "skipped: {reason}");
+}
+
+/// Returns true on a machine with a GPU; else prints what is not tested.
+pub fn gpu(what: &str) -> bool {
+    match ah_kernels::cuda::count() {
+        Ok(0) => skipped(&format!("there is no GPU here, so {what} is not tried")),
+        Ok(_) => return true,
+        Err(error) => skipped(&format!("{error}; so {what} is not tried")),
+    }
+    false
+}
+
 /// Returns the inputs of the folder's log, as text, in order.
 pub fn inputs(folder: &Folder) -> Vec<String> {
     let log = ah_types::log::read(&[folder.log()]).unwrap();
@@ -70,7 +87,7 @@ pub fn collector_at_work(folder: &Folder, args: &[&str], pace: &str, lines: usiz
         .arg("-o")
         .arg(folder.log())
         .env("AH_FAKE_PACE_US", pace)
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let start = Instant::now();

@@ -20,9 +20,10 @@ pub struct JudgedInput {
     pub context: Context,
     /// The heuristic's choice; `None` if it was unsure.
     pub chosen: Option<String>,
-    /// The heuristic's choice where it is not told what is offered; `None` where it was unsure.
+    /// The heuristic's choice for a program that does not list its choices; `None` if it is unsure.
     pub plain: Option<String>,
-    /// The time of that choice, or of the fallback where it was unsure; `None` where the choice has no time.
+    /// The time of that choice, or of the fallback if the heuristic is unsure; `None` if the choice has no
+    /// time.
     pub plain_ms: Option<f64>,
     /// The fastest choice.
     pub winner: String,
@@ -109,20 +110,21 @@ impl Judgement {
         self.inputs.iter().filter(|i| i.ms > 1.05 * i.fallback_ms).count()
     }
 
-    /// Returns true if it matters that the heuristic is told what is offered.
+    /// Returns true if the decisions depend on whether the program lists its choices.
     #[must_use]
     pub fn is_plain_different(&self) -> bool {
         self.inputs.iter().any(|i| i.plain != i.chosen || i.plain_ms.is_none())
     }
 
-    /// Returns the geometric mean of the slowdowns where the heuristic is not told what is offered. A choice without
-    /// a time costs what the fallback costs.
+    /// Returns the geometric mean of the slowdowns for a program that does not list its choices. A choice
+    /// without a time costs as much as the fallback.
     #[must_use]
     pub fn plain_slowdown(&self) -> f64 {
         geometric_mean(self.inputs.iter().map(|i| i.plain_ms.unwrap_or(i.fallback_ms) / i.winner_ms))
     }
 
-    /// Returns the number of inputs on which the heuristic, not told what is offered, takes a choice without a time.
+    /// Returns the number of inputs on which the heuristic takes a choice without a time, for a program that
+    /// does not list its choices.
     #[must_use]
     pub fn plain_untimed(&self) -> usize {
         self.inputs.iter().filter(|i| i.plain_ms.is_none()).count()
@@ -156,10 +158,10 @@ impl Judgement {
     }
 }
 
-/// Measures every choice on each of `inputs` and compares the heuristic's choice with the winner and with
-/// the `references`. `decide` is the heuristic: it gets a context and the offered choices (`None`: the program does
-/// not say what it offers), and returns one of them, or `None` if it is unsure and the fallback runs. Calls `each`
-/// with every judged input.
+/// Measures every choice on each of `inputs` and compares the heuristic's choice with the winner and with the
+/// `references`. `decide` is the heuristic: it gets a context and the offered choices (`None`: the program
+/// does not list them), and returns one of them, or `None` if it is unsure and the fallback runs. Calls
+/// `each` with every judged input.
 ///
 /// # Errors
 /// The device is lost, or nothing could be judged.

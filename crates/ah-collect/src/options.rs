@@ -18,7 +18,7 @@ pub struct Options {
     pub seed: u64,
     /// The number of inputs in the log at the end; `None`: no limit.
     pub num_samples: Option<u64>,
-    /// The length of the sequence, of which `shard` is a part. Draws that repeat an input count too.
+    /// The length of the whole sequence; `shard` is a part of it. Draws that repeat an input count too.
     pub draws: Option<u64>,
     /// No input starts after this time.
     pub max_time: Option<Duration>,

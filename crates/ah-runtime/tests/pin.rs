@@ -23,8 +23,8 @@ impl log::Log for Logger {
     fn flush(&self) {}
 }
 
-/// A model whose hash depends on the seed. The tests of this process have optimizations of their own, because what is
-/// registered serves all.
+/// A model whose hash depends on the seed. Each test has an optimization of its own, because registered
+/// heuristics serve all tests of this process.
 fn model(optimization: &str, seed: u64) -> LoadedModel {
     let mut model = pad_mm("Learned", None);
     model.optimization = optimization.to_owned();

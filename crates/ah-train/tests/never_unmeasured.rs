@@ -1,5 +1,6 @@
-//! A heuristic never picks what was not measured there. The log is one of sorting functions, of which insertion
-//! sort is skipped above 2048 numbers: the case that once took it for 963,701 numbers, 77 times slower than the best.
+//! A heuristic never picks a choice that was not measured there. The log is one of sorting functions, of
+//! which insertion sort is skipped above 2048 numbers: the case that once took it for 963,701 numbers, 77
+//! times slower than the best.
 
 mod common;
 

@@ -107,7 +107,7 @@ fn the_libraries_that_programs_link_stay_light() {
     }
 }
 
-/// Whoever measures an own function waits until these are compiled.
+/// A user who measures a function of their own waits until these are compiled.
 #[test]
 fn an_own_function_needs_at_most_60_crates() {
     let flags =

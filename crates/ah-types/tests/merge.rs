@@ -1,4 +1,4 @@
-//! Merging the logs of several machines: nothing twice, nothing lost, and what does not fit is named.
+//! Merging the logs of several machines: nothing twice, nothing lost, and every misfit is named.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

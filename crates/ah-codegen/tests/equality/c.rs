@@ -34,7 +34,7 @@ fn c_decides_as_the_model_does() {
             skipped(&format!("there is no {compiler}, so the C headers were not compiled with it"));
             continue;
         }
-        // The learned ones as C and as C++, with one compiler each.
+        // Learned models compile once as C and once as C++.
         let learned = ["-std=c99", "-std=c++17"].contains(&options[0]) && compiler.starts_with('g');
         for case in if learned { &cases[..] } else { &cases[..random] } {
             let header = emit(&case.model, &C, folder.path(), None);
@@ -84,7 +84,7 @@ fn five_thousand_leaves_compile_in_seconds() {
     let c = begin.elapsed();
     compare(&case, &run(&mut Command::new(&program), &case.input, "gcc"), "gcc");
     println!("5000 leaves: cargo build --release {rust:.1?}, gcc -O2 {c:.1?}; {}", total(&[case]));
-    // As branches, both took many minutes; a busy machine may take some.
+    // As branches, both took many minutes. The limit leaves room for a busy machine.
     assert!(rust.as_secs() < 300 && c.as_secs() < 300, "{rust:?}, {c:?}");
 }
 

@@ -1,4 +1,5 @@
-//! Models with contexts and their decisions, random and learned; what all targets need to be compared with them.
+//! Random and learned models, with contexts and the decisions on them; and the helpers that run and compare a
+//! target.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -22,7 +23,7 @@ pub struct Case {
     pub expected: Vec<String>,
 }
 
-/// PyTorch always lists the choices that it offers.
+/// Decides on these contexts. PyTorch always lists the choices that it offers.
 pub fn case(rng: &mut Pcg64, model: Model, contexts: &[Vec<Value>], says_what_it_offers: bool) -> Case {
     let (mut input, mut expected) = (String::new(), Vec::new());
     // A ranking is returned even if a leaf declines.

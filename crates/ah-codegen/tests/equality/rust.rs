@@ -39,7 +39,7 @@ pub fn rust(cases: &[Case], profile: &[&str]) -> Duration {
     }
     manifest.push_str("]\n");
     std::fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
-    // Kept, so that ah-runtime is built once.
+    // The folder is kept, so that ah-runtime is built once.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("crates");
     let cargo = |arguments: &[&str]| {
         let status = Command::new(env!("CARGO"))

@@ -46,8 +46,8 @@ impl Drop for RunLock {
     }
 }
 
-/// Fails while a collector on this machine measures into `log`. Locks of other machines are seen where the file system
-/// shares them.
+/// Fails while a collector on this machine measures into `log`. It sees locks of other machines if the file
+/// system shares them.
 #[cfg(feature = "cli")]
 pub(crate) fn expect_idle(log: &Path) -> Result<(), CollectError> {
     // A log without this file was not made by a collector.

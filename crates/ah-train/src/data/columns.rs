@@ -89,7 +89,7 @@ impl Columns {
         }
     }
 
-    /// Names the rows that are crossovers, each with the input that it has most features of.
+    /// Names the crossover rows, each with the input that gave most of its features.
     #[must_use]
     pub fn with_crossovers(self, crossovers: Vec<(u32, u32)>) -> Self {
         Self { crossovers, ..self }

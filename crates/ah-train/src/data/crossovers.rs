@@ -11,8 +11,8 @@ const COUNT: u64 = 5000;
 /// triton_mm and on mm TIMM, 2 less on flex attention, 7 less on pad_mm.
 const SHARE: f64 = 0.3;
 
-/// Returns the table with crossovers of `inputs` behind its inputs, and for each its row and the input
-/// that it has most features of.
+/// Appends crossovers of `inputs` to the table. Returns the table, and for each crossover its row and the
+/// input that gave most of its features.
 #[must_use]
 pub fn crossed(table: &Table, inputs: &[u32], seed: u64) -> (Table, Vec<(u32, u32)>) {
     let parents = |number: u64| {

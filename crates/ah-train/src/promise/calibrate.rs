@@ -81,7 +81,7 @@ pub struct Violation {
     clear: bool,
 }
 
-/// The choice that a model with this threshold takes of a ranking; `None` declines.
+/// Returns the choice that a model with this threshold takes from a ranking; `None` if it declines.
 #[must_use]
 pub fn pick(ranking: &[ScoredChoice], fallback: ChoiceId, threshold: f64) -> Option<&ScoredChoice> {
     let of = |choice| ranking.iter().find(|ranked| ranked.choice == choice);

@@ -206,7 +206,7 @@ impl Parser<'_> {
         result
     }
 
-    /// Returns a tree above others; the deepest of them has this depth.
+    /// Returns a tree whose deepest operand has this depth.
     fn above(&self, depth: usize, expr: Expr) -> Result<Tree, ParseError> {
         if depth >= MAX_DEPTH {
             return Err(self.expected(&format!("no more than {MAX_DEPTH} operators in a row")));

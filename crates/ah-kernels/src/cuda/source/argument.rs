@@ -4,7 +4,7 @@ use super::super::device::Arg;
 
 /// The type of a scalar, or of a buffer's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // Their names say it.
+#[allow(missing_docs)] // Their names are their documentation.
 pub enum ArgumentType {
     Float16,
     BFloat16,
@@ -86,7 +86,7 @@ impl ArgumentType {
 
     /// Returns a scalar argument; `None` if the number is not a value of this type, or scalars cannot have
     /// this type.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::float_cmp)] // Checked by the way back.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::float_cmp)] // Converting back checks it.
     pub(super) fn scalar(self, x: f64) -> Option<Arg> {
         let exact = |same: bool, arg: Arg| same.then_some(arg);
         match self {
@@ -110,7 +110,7 @@ pub enum Fill {
     Constant(f64),
     /// 0, 1, 2, …
     Index,
-    /// Each number from the first to the last equally likely; whole numbers for integers.
+    /// Uniform between the two numbers; whole numbers for integers.
     Uniform(f64, f64),
     /// From a normal distribution around 0 with a deviation of 1.
     Normal,

@@ -224,7 +224,7 @@ impl UserKernel {
         self.gpu.kernel(self.source, &launch.kernel, launch.defines.clone())
     }
 
-    /// Fills the buffer of this index as the plan says.
+    /// Fills the buffer of this index by the plan.
     fn fill(&self, input: &Input, index: usize) -> Result<(), CudaError> {
         let (buffer, plan) = (input.buffers[index], &input.plan.buffers[index]);
         let Some((how, a, b)) = plan.fill.operands() else { return self.gpu.fill(buffer, 0xff) };

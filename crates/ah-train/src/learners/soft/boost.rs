@@ -1,4 +1,4 @@
-//! The teacher: many small trees, each grown from what the trees before it leave (Friedman, "Greedy
+//! The teacher: many small trees, each fitted to the errors of the trees before it (Friedman, "Greedy
 //! function approximation: a gradient boosting machine", 2001). A leaf has one value for each choice.
 //!
 //! It predicts soft targets. On held-out inputs its best choice costs less than a single tree's
@@ -15,9 +15,9 @@ use crate::tree::GrownTree;
 const TREES: u64 = 100;
 const DEPTH: usize = 6;
 const MIN_SAMPLES_LEAF: usize = 3;
-/// Share of a leaf's mean that counts.
+/// The learning rate: the share of a leaf's mean that is added.
 const RATE: f64 = 0.1;
-/// A leaf's values are drawn towards 0 as by this many further inputs.
+/// This many further inputs of value 0 count in each leaf.
 const SHRINKAGE: f64 = 1.0;
 /// Cost at which a soft target falls to 1/e. With 0.1 a tree taught costs 38 more on triton_mm and 59
 /// more on mm TIMM (1e-4 of log slowdown).
@@ -59,8 +59,8 @@ impl Teacher {
         teacher
     }
 
-    /// Returns the cost that it predicts for each choice that was measured on the input `like`, if the
-    /// features are those of the row `row`.
+    /// Returns the predicted cost of each choice that was measured on the input `like`, for the features of
+    /// the row `row`.
     pub(super) fn costs(&self, columns: &Columns, row: u32, targets: &Targets, like: u32) -> Vec<(u32, f64)> {
         let offered = targets.of(like).iter().map(|c| c.choice);
         let mut costs: Vec<(u32, f64)> = offered.map(|c| (c.0, self.base[c.index()])).collect();

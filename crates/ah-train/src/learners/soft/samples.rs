@@ -136,7 +136,7 @@ impl Samples {
         Self { layout, one: builder.one, unweighted, facts, rows }
     }
 
-    /// Builds rows of these (choice, value) with these weights. Values are cut to -1 to 1.
+    /// Builds rows from pairs (choice, value) and weights. Values are clipped to the range from -1 to 1.
     pub(super) fn from_values(choices: usize, values: &[&[(u32, f64)]], weights: &[u32]) -> Self {
         let layout = Layout { outputs: choices, costs: 0 };
         let total: u64 = weights.iter().map(|&w| u64::from(w)).sum();

@@ -230,8 +230,8 @@ fn bands(sample: &MachineSample, reference: &FxHashMap<Trial, f64>) -> Vec<Band>
     by_band.into_iter().map(band).collect()
 }
 
-/// Returns the 95 % interval of the median of sorted logarithms, by ranks: as many values lie below the median as heads fall
-/// in so many throws of a coin.
+/// Returns the 95 % interval of the median of sorted logarithms, by ranks: the number of values below the
+/// median is binomial, like the heads in n throws of a coin.
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Few values.
 fn interval(sorted: &[f64]) -> (f64, f64) {
     let n = sorted.len() as f64;

@@ -11,7 +11,7 @@ use super::shard::{Line, Shard, ShardReader};
 use crate::log::csv;
 use crate::log::error::{LogError, io_error};
 
-/// What one log gave to the output.
+/// The inputs and rows of one log in the output.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Kept {
     pub(super) inputs: u64,

@@ -1,4 +1,4 @@
-//! What a merge did, as data and as the text that a person reads.
+//! The report of a merge: its data, and its text for people.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ const SHOWN: usize = 3;
 /// With more logs than this, only those with something to report have a line of their own.
 const LISTED: usize = 20;
 
-/// What a merge did.
+/// The report of a merge.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct MergeReport {
     /// The logs in order.
@@ -25,7 +25,7 @@ pub struct MergeReport {
     pub scaled: Vec<usize>,
 }
 
-/// What became of one log.
+/// One log in the report.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct MergedLog {
     /// The log.
@@ -46,7 +46,7 @@ pub struct MergedLog {
     pub bad_row: Option<String>,
     /// The number of the last line, left out because it has no line end.
     pub torn_line: Option<u64>,
-    /// Where its metadata differ from the first log's.
+    /// The differences of its metadata from the first log's.
     pub differences: Vec<Difference>,
 }
 

@@ -18,11 +18,11 @@ pub(super) type Digest = u128;
 /// A row of a log whose columns are features, choice, feedback.
 pub(super) struct Row<'t> {
     pub(super) input: Digest,
-    /// The features and the choice, as they stand in the log, with the comma behind them.
+    /// The bytes of the features and the choice in the log, with the comma behind them.
     pub(super) front: &'t [u8],
-    /// The choice as it stands in the log.
+    /// The bytes of the choice in the log.
     pub(super) choice: &'t [u8],
-    /// Milliseconds; infinite where the choice failed.
+    /// Milliseconds; infinite if the choice failed.
     pub(super) feedback: f64,
 }
 

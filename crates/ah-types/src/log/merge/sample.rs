@@ -12,7 +12,8 @@ use super::shard::{Line, Shard, ShardReader};
 use super::workers;
 use crate::choice::median;
 
-/// Reads each log up to its last shared input. Collectors that measure the sample first put it at the begin.
+/// Reads each log up to its last shared input. Collectors that measure the sample first put it at the
+/// beginning.
 pub(super) fn read(
     shards: &[Shard],
     inputs: &Inputs,

@@ -1,4 +1,4 @@
-//! One of the logs that are merged, read once: every row is checked, and nothing but digests is kept.
+//! One log of a merge, read once: every row is checked, and only digests are kept.
 
 use std::hash::Hasher;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub(super) struct Shard {
     pub(super) bad_row: Option<String>,
     /// The number of the last line, if it has no line end. Its time may be cut short, so it is left out.
     pub(super) torn_line: Option<u64>,
-    /// Where its metadata differ from the first log's, in keys that may differ.
+    /// The differences of its metadata from the first log's, in keys that may differ.
     pub(super) differences: Vec<Difference>,
     /// The sum of the rows' hashes, so that it does not depend on their order.
     checksum: u64,
@@ -152,7 +152,7 @@ pub(super) enum Line<T> {
     Blank,
     /// The last line, without a line end.
     Torn(u64),
-    /// A row, or why it is none; with its number.
+    /// A row, or the reason why it is not one, with its number.
     Row(u64, T),
 }
 

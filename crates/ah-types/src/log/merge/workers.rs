@@ -1,11 +1,11 @@
-//! A few threads that read, and one place that takes their results in order.
+//! Reads with a few threads, and takes their results in order on one thread.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-/// Calls `work` with 0 to `count` - 1 on so many threads, and `take` with the results in order on this one. Ends at
-/// the first error of `take`.
+/// Calls `work` with 0 to `count` - 1 on this many threads, and `take` with the results in order on this one.
+/// Ends at the first error of `take`.
 pub(super) fn in_order<T: Send, E>(
     count: usize,
     threads: usize,

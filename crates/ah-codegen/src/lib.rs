@@ -89,7 +89,7 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     let surroundings = Surroundings {
         out: request.out,
         runtime_path: request.runtime_path,
-        // Of the file, not of the simplified model.
+        // The file's version, not the simplified model's.
         version: request.model.version(),
     };
     let mut report = Report { mode: request.mode, generated: Vec::new() };

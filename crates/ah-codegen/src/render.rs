@@ -1,4 +1,5 @@
-//! The templates: this crate's, each of which a user's folder can replace, and further ones of that folder.
+//! The templates: those of this crate, which a user's folder can replace one by one, and further ones in that
+//! folder.
 
 use std::collections::BTreeMap;
 use std::path::Path;

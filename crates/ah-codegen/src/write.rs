@@ -62,7 +62,7 @@ impl Change {
     }
 }
 
-/// Compares the files with those at `place` and replaces them if the mode says so.
+/// Compares the files with those at `place`, and replaces those if the mode is to write.
 pub(crate) fn write(
     place: &Path,
     files: &Files,

@@ -222,7 +222,7 @@ impl super::products::ProductRunner for MixedMmRunner {
     }
 }
 
-/// Returns 0 to 11: 0 to 3 stand for any m, the others for the powers of two from 1 to 128.
+/// Returns 0 to 11: 0 to 3 mean any m, 4 to 11 the powers of two from 1 to 128.
 fn rng_octave(rng: &mut Rng) -> u32 {
     *sampling::pick(rng, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
 }

@@ -48,8 +48,8 @@ impl SoftmaxRunner {
     pub(super) fn new(optimization: Optimization, gpu: Gpu) -> Result<Self, CudaError> {
         let choices = Softmax::choices().iter().map(Softmax::name).collect();
         // Most kernels take some microseconds, so that the clock's step (32 ns) and one cache line more or
-        // less are a percent; hence twice the samples. Ninety samples instead of 36 halve the spread within
-        // a run (1.7 to 0.7 %) but not the spread between runs, and take twice the time.
+        // less are a percent. It takes twice the samples for that reason. Ninety samples instead of 36 halve
+        // the spread within a run (1.7 to 0.7 %) but not the spread between runs, and take twice the time.
         let timing = TimingPolicy {
             early_stop_ratio: 1.5,
             budget_ms: 20.0,

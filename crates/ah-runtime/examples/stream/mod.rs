@@ -1,8 +1,8 @@
 //! Times a stream of inputs under several contenders, fairly: burst by burst, medians, one table.
 //!
-//! An input comes in bursts: so many calls one after the other, then the next input. Its operands are in the caches,
-//! as they are where another step of the program has just written them, and as they are while kernels are measured.
-//! Where operands come from memory, other kernels win: measure there.
+//! An input comes in bursts: a number of calls one after the other, then the next input. Its operands are in
+//! the caches, as they are where another step of the program has just written them, and as they are while
+//! kernels are measured. Where operands come from memory, other kernels win: measure there.
 
 use std::time::{Duration, Instant};
 

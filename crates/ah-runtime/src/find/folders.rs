@@ -1,6 +1,6 @@
 //! Models in folders: loaded without recompiling, checked, and replaced when their files change.
 //!
-//! If a changed file holds no valid model, a warning says so and its previous model stays.
+//! If a changed file holds no valid model, its previous model stays, with a warning.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

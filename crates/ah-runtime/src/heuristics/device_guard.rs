@@ -14,14 +14,14 @@ pub enum DeviceGuard {
         /// Instruction sets, sorted.
         instruction_sets: &'static [&'static str],
     },
-    /// An NVIDIA GPU: its name tells an H200 from an H100.
+    /// An NVIDIA GPU: its name distinguishes an H200 from an H100.
     Cuda {
         /// For example `NVIDIA H200`.
         name: &'static str,
         /// The number of multiprocessors.
         multiprocessors: u32,
     },
-    /// The keys of a PyTorch log. They do not tell an H200 from an H100.
+    /// The keys of a PyTorch log. They do not distinguish an H200 from an H100.
     Capability {
         /// `device_capa`.
         capability: (u32, u32),

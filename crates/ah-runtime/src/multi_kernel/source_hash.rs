@@ -1,4 +1,4 @@
-//! A hash of a kernel's source, which tells versions apart.
+//! A hash of a kernel's source, which distinguishes its versions.
 
 /// Returns a hash of a kernel's source, for use as its version: `source_hash(include_str!("softmax.rs"))`.
 /// FNV-1a, 64 bits.

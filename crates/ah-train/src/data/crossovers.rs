@@ -1,5 +1,5 @@
-//! Crossovers: inputs that were never measured. Each has the features of one input, some of them
-//! replaced by those of another, so it lies where inputs could lie.
+//! Crossovers: inputs that were never measured. Each has the features of one input, some of them replaced by
+//! those of another, so it is a plausible input.
 
 use super::random;
 use super::table::Table;

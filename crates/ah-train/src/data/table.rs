@@ -25,7 +25,7 @@ pub struct Cell {
     pub interval: (f64, f64),
     /// The number of measurements; copies of one measurement count once.
     pub samples: u32,
-    /// True if the interval overlaps the winner's: the measurements cannot tell the two apart.
+    /// True if the interval overlaps the winner's: the measurements cannot distinguish the two.
     pub ties_winner: bool,
 }
 

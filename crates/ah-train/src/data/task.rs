@@ -426,7 +426,7 @@ fn enough(table: &Table, usable: &[u32]) -> Result<(), TrainError> {
     if usable.len() < MIN_INPUTS { Err(too_few(usable.len())) } else { Ok(()) }
 }
 
-/// Returns the error of a training with so few inputs.
+/// Returns the error of a training with too few inputs.
 pub(crate) fn too_few(inputs: usize) -> TrainError {
     TrainError::TooLittle {
         what: format!("expected at least {MIN_INPUTS} distinct inputs to learn from, found {inputs}"),

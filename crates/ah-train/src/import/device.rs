@@ -29,7 +29,7 @@ pub fn keys(params: &ImportParams) -> Result<DeviceKeys, ImportError> {
         });
     };
     let Metadata { device_capa, shared_memory, collection, .. } = metadata(path)?;
-    // Of that log's metadata, only the device is true of the tables.
+    // Only the device in that log's metadata is true of the tables.
     let collection = collection.map(|there| Collection {
         format: 1,
         device: there.device,

@@ -44,9 +44,9 @@ impl fmt::Display for RowPlace {
 pub struct Fault {
     /// The column; empty if the whole row is meant.
     pub column: String,
-    /// What should stand there.
+    /// The expected value.
     pub expected: String,
-    /// What stands there.
+    /// The value found.
     pub found: String,
     /// What to do.
     pub hint: &'static str,

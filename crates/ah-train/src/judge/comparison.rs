@@ -26,7 +26,7 @@ pub struct BaselineComparison {
 pub struct Baseline {
     /// The choice's name.
     pub choice: String,
-    /// What it costs.
+    /// Its cost.
     pub metrics: Metrics,
 }
 

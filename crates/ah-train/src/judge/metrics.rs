@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::decisions::{JudgedInput, PlainPick};
 use crate::data::Table;
 
-/// What decisions on some inputs cost, against taking each input's winner.
+/// The cost of decisions on some inputs, compared with taking each input's winner.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Metrics {
     /// The number of inputs.

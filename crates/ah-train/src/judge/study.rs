@@ -1,4 +1,4 @@
-//! What a report shows about a training beyond its judgement: other learners, and how the loss falls with more inputs.
+//! The study of a training for a report: other learners, and the loss with fewer inputs.
 //!
 //! Everything here always decides, learns from the training part, and is judged on the test part.
 

@@ -7,7 +7,7 @@ use crate::data::{Rows, Targets};
 use crate::error::TrainError;
 use crate::tree::GrownTree;
 
-/// What a learner learns from: rows of features and their costs.
+/// The data of a learner: rows of features and their costs.
 pub type Dataset<'a> = DatasetBase<Rows<'a>, &'a Targets>;
 
 /// Grows trees. Every implementation of linfa's `Fit` for our data is one.

@@ -26,7 +26,7 @@ use crate::tree::{FittedTrees, ScoredChoice};
 pub const CONFIDENCE: f64 = 0.95;
 
 impl PromiseMode {
-    /// Returns how the promise is calibrated, as the model says it.
+    /// Returns how the promise is calibrated, in the model's terms.
     #[must_use]
     pub fn calibration(self) -> CalibrationMode {
         match self {

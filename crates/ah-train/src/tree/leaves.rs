@@ -80,7 +80,7 @@ impl RankingPolicy {
 
 /// The choices that a ranking may hold.
 struct RankableChoices {
-    /// By choice: true where training measured it and the portfolio holds it.
+    /// By choice: true if training measured it and the portfolio holds it.
     rankable: Vec<bool>,
     /// The choice that ends a ranking: the fallback, where every input can run it. A choice behind it
     /// is never taken.

@@ -41,7 +41,7 @@ pub(crate) fn spread(
                 }
             }
             let gain = |at: &usize| gains[ranking[*at].0.index()];
-            // Of equals the first.
+            // The first of equals.
             let best = (place..ranking.len()).rev().max_by(|a, b| gain(a).total_cmp(&gain(b)));
             let Some(best) = best.filter(|at| gain(at) > 0.0 || place < places) else { break };
             move_up(ranking, best, place);

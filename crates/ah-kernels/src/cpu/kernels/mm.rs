@@ -129,7 +129,8 @@ impl MatMul {
         match self.kernel {
             Kernel::Gemm => gemm_crate(a, b, c, Threads::One),
             Kernel::MatrixMultiply => matrixmultiply_crate(a, b, c),
-            // AVX2 has 16 registers, of which 6 × 2 uses 12 for sums; AVX-512 has 32, of which 8 × 3 uses 24.
+            // A tile of 6 × 2 uses 12 of the 16 registers of AVX2 for sums; 8 × 3 uses 24 of the 32 of
+            // AVX-512.
             Kernel::Direct { set, mr: 4, nv: 2 } => DirectProduct::<4, 2> { a, b, c, copy }.run(set)?,
             Kernel::Direct { set, mr: 6, nv: 2 } => DirectProduct::<6, 2> { a, b, c, copy }.run(set)?,
             Kernel::Direct { set, mr: 8, nv: 3 } => DirectProduct::<8, 3> { a, b, c, copy }.run(set)?,

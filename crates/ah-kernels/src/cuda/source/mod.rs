@@ -309,7 +309,7 @@ impl Bench for UserKernel {
     }
 }
 
-/// Returns the headers of the CUDA toolkit, if one is installed: `cuda_fp16.h` and the like.
+/// Returns the headers of the CUDA toolkit, if one is installed, such as `cuda_fp16.h`.
 fn toolkit_headers() -> Option<PathBuf> {
     let variables = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
     variables

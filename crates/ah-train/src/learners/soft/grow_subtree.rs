@@ -130,7 +130,7 @@ fn best_split(
         if best.is_some_and(|b| b.column == column) {
             continue;
         }
-        // Of equal gains the first column's split is taken.
+        // If gains are equal, the split of the first column is taken.
         let above = match best {
             Some(best) if best.gain >= enough && column > best.column => break,
             Some(best) if column < best.column => best.gain.next_down(),

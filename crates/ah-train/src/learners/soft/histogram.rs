@@ -24,7 +24,7 @@ struct Histogram {
     bins: Vec<Bin>,
 }
 
-/// What a code has beside its lanes.
+/// The numbers of a code beside its lanes.
 #[derive(Clone, Copy, Default)]
 struct Bin {
     rows: u32,
@@ -87,7 +87,7 @@ impl Histograms {
             fit.processor.run(HistogramScan { fit, histogram, totals, scales, layout: self.layout, column })
         };
         let found: Vec<Option<Candidate>> = self.columns.par_iter().enumerate().map(scan).collect();
-        // Of equal gains the first column's split is taken.
+        // If gains are equal, the split of the first column is taken.
         found.into_iter().flatten().reduce(|a, b| if b.gain > a.gain { b } else { a })
     }
 

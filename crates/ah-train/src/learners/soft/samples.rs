@@ -72,7 +72,7 @@ enum RowStorage {
     Dense(Vec<Block>),
 }
 
-/// What a row has beside its lanes. All numbers include its weight.
+/// The numbers of a row beside its lanes. All numbers include its weight.
 #[derive(Clone, Copy)]
 pub(super) struct RowFacts {
     /// Sum of its squared targets.

@@ -68,7 +68,6 @@ pub struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// Requests the files of these targets below `out`, written, with the default detail and templates.
-    #[must_use]
     pub fn new(model: &'a Model, targets: &'a [&'a dyn Target], out: &'a Path) -> Self {
         let (detail, mode) = (Detail::default(), WriteMode::Write);
         Self { model, targets, detail, out, mode, templates: None, runtime_path: None }

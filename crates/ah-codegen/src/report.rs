@@ -33,13 +33,11 @@ pub struct GeneratedFiles {
 
 impl GeneratedFiles {
     /// Returns the path of a file.
-    #[must_use]
     pub fn path(&self, path: &str) -> PathBuf {
         if path.is_empty() { self.place.clone() } else { self.place.join(path) }
     }
 
     /// Returns true if the disk had exactly these files.
-    #[must_use]
     pub fn is_same(&self) -> bool {
         self.changes.iter().all(|(_, change)| *change == Change::Same)
     }
@@ -47,14 +45,12 @@ impl GeneratedFiles {
 
 impl Report {
     /// Returns true if the disk had exactly the generated files.
-    #[must_use]
     pub fn is_same(&self) -> bool {
         self.generated.iter().all(GeneratedFiles::is_same)
     }
 
     /// Returns the differences as a unified diff, from the disk to the generated files; empty if there is
     /// none.
-    #[must_use]
     pub fn diff(&self) -> String {
         let mut text = String::new();
         for generated in &self.generated {
@@ -80,7 +76,6 @@ impl Report {
     }
 
     /// Returns the changed files, one a line.
-    #[must_use]
     pub fn changed_files(&self) -> String {
         let line = |generated: &GeneratedFiles, path: &str, change: &Change| {
             format!("  {}: {}\n", change.name(), generated.path(path).display())
@@ -94,7 +89,6 @@ impl Report {
 
     /// Returns the report as JSON: for each target, its place and the change of each file; under
     /// [`WriteMode::Check`] also the diff.
-    #[must_use]
     pub fn json(&self) -> serde_json::Value {
         let of = |generated: &GeneratedFiles| {
             let file = |(path, change): &(String, Change)| json!({ "path": generated.path(path), "change": change.name() });

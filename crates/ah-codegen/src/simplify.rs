@@ -31,7 +31,6 @@ impl Detail {
 /// [`Model::choose`] returns the same choice if every feature has a value: a removed test no longer needs
 /// one. If a program offers only some choices, the answer may differ, because a leaf ranks fewer choices
 /// and merged leaves rank by their joint evidence. Trees that vote stay unchanged: their scores are added.
-#[must_use]
 pub fn simplify(model: &Model, detail: Detail) -> Model {
     let mut simple = model.clone();
     let [tree] = &mut simple.trees[..] else { return simple };

@@ -39,7 +39,6 @@ pub enum Change {
 
 impl WriteMode {
     /// Returns its name on the command line.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Write => "write",
@@ -51,7 +50,6 @@ impl WriteMode {
 
 impl Change {
     /// Returns the change in one word.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::New => "new",

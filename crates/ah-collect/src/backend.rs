@@ -23,7 +23,6 @@ pub enum Backend {
 
 impl Backend {
     /// CUDA if a GPU works here; else the processor, with the reason.
-    #[must_use]
     pub fn auto() -> (Self, Option<String>) {
         match cuda::count() {
             Ok(0) => (Self::Cpu, Some("NVIDIA's driver is installed and finds no GPU".to_owned())),
@@ -33,7 +32,6 @@ impl Backend {
     }
 
     /// Returns the name on the command line.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",

@@ -40,19 +40,16 @@ pub struct JudgedInput {
 
 impl JudgedInput {
     /// `ms` over the winner's time, at least 1.
-    #[must_use]
     pub fn slowdown(&self) -> f64 {
         self.ms / self.winner_ms
     }
 
     /// Returns the fallback's time over `ms`.
-    #[must_use]
     pub fn speedup(&self) -> f64 {
         self.fallback_ms / self.ms
     }
 
     /// Returns the baseline's time over `ms`.
-    #[must_use]
     pub fn gain(&self) -> Option<f64> {
         self.baseline.as_ref().map(|(_, ms)| ms / self.ms)
     }
@@ -80,58 +77,49 @@ pub struct Judgement {
 
 impl Judgement {
     /// Returns the geometric mean of the slowdowns against the oracle.
-    #[must_use]
     pub fn slowdown(&self) -> f64 {
         geometric_mean(self.inputs.iter().map(JudgedInput::slowdown))
     }
 
     /// Returns the geometric mean of the speedups over the fallback.
-    #[must_use]
     pub fn speedup(&self) -> f64 {
         geometric_mean(self.inputs.iter().map(JudgedInput::speedup))
     }
 
     /// Returns the geometric mean of the gains over the baseline; `None` without a baseline.
-    #[must_use]
     pub fn gain(&self) -> Option<f64> {
         let gains: Vec<f64> = self.inputs.iter().filter_map(JudgedInput::gain).collect();
         (!gains.is_empty()).then(|| geometric_mean(gains.into_iter()))
     }
 
     /// Returns the geometric mean of the fallback's slowdowns against the oracle.
-    #[must_use]
     pub fn fallback_slowdown(&self) -> f64 {
         geometric_mean(self.inputs.iter().map(|i| i.fallback_ms / i.winner_ms))
     }
 
     /// Returns the number of inputs on which the heuristic is more than 5 % slower than the fallback.
-    #[must_use]
     pub fn slower_inputs(&self) -> usize {
         self.inputs.iter().filter(|i| i.ms > 1.05 * i.fallback_ms).count()
     }
 
     /// Returns true if the decisions depend on whether the program lists its choices.
-    #[must_use]
     pub fn is_plain_different(&self) -> bool {
         self.inputs.iter().any(|i| i.plain != i.chosen || i.plain_ms.is_none())
     }
 
     /// Returns the geometric mean of the slowdowns for a program that does not list its choices. A choice
     /// without a time costs as much as the fallback.
-    #[must_use]
     pub fn plain_slowdown(&self) -> f64 {
         geometric_mean(self.inputs.iter().map(|i| i.plain_ms.unwrap_or(i.fallback_ms) / i.winner_ms))
     }
 
     /// Returns the number of inputs on which the heuristic takes a choice without a time, for a program that
     /// does not list its choices.
-    #[must_use]
     pub fn plain_untimed(&self) -> usize {
         self.inputs.iter().filter(|i| i.plain_ms.is_none()).count()
     }
 
     /// Returns the share of inputs on which the heuristic decided.
-    #[must_use]
     pub fn coverage(&self) -> f64 {
         let decided = self.inputs.iter().filter(|i| i.chosen.is_some()).count();
         #[allow(clippy::cast_precision_loss)]
@@ -140,7 +128,6 @@ impl Judgement {
     }
 
     /// Returns all figures, and every input.
-    #[must_use]
     pub fn json(&self) -> Value {
         json!({
             "references": self.references,

@@ -92,7 +92,6 @@ impl Summary {
     }
 
     /// Returns the inputs a second.
-    #[must_use]
     pub fn rate(&self) -> f64 {
         #[allow(clippy::cast_precision_loss)]
         let measured = self.measured as f64;
@@ -100,7 +99,6 @@ impl Summary {
     }
 
     /// Returns the share of the runners' time that was spent running choices.
-    #[must_use]
     pub fn busy(&self) -> f64 {
         #[allow(clippy::cast_precision_loss)]
         let runners = self.runners.max(1) as f64;

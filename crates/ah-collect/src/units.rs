@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 /// Returns a measured time with four digits: `52.31 µs`.
-#[must_use]
 pub fn time(ms: f64) -> String {
     let (value, unit) = match ms {
         ..1e-3 => (ms * 1e6, "ns"),
@@ -21,7 +20,6 @@ pub fn time(ms: f64) -> String {
 }
 
 /// Returns a duration: `4.2 s`, `75 s`, `12 min 30 s` or `2 h 5 min`.
-#[must_use]
 pub fn duration(duration: Duration) -> String {
     let (exact, seconds) = (duration.as_secs_f64(), duration.as_secs());
     match seconds {
@@ -33,7 +31,6 @@ pub fn duration(duration: Duration) -> String {
 }
 
 /// Returns a count with its noun: `1 input`, `3 inputs`.
-#[must_use]
 pub fn count(n: u64, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }

@@ -230,7 +230,6 @@ pub struct ValidParams(Params);
 
 impl ValidParams {
     /// Returns the same parameters, for a heuristic that always decides.
-    #[must_use]
     pub fn always_deciding(&self) -> Self {
         Self(Params { max_risk: None, ..self.0.clone() })
     }
@@ -251,7 +250,6 @@ const MAX_TREES: usize = 3;
 
 impl Params {
     /// Returns the defaults for these logs.
-    #[must_use]
     pub fn new(logs: Vec<PathBuf>, heuristic_name: &str) -> Self {
         Self { logs, heuristic_name: heuristic_name.to_owned(), ..Self::default() }
     }

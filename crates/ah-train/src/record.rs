@@ -8,7 +8,6 @@ use crate::promise::Recipe;
 use crate::search::{Portfolio, ScoredConfiguration};
 
 /// Returns the record of a training.
-#[must_use]
 pub fn provenance(
     recipe: &Recipe<'_>,
     chosen: &ScoredConfiguration,

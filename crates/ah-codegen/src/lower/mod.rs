@@ -50,7 +50,6 @@ pub struct LoweredModel<'m> {
 }
 
 /// Prepares a model.
-#[must_use]
 pub fn lower(model: &Model) -> LoweredModel<'_> {
     let too_large =
         |tree: &Tree| tree.leaves().count() > MOST_BRANCHED_LEAVES || tree.depth() > MOST_BRANCHED_DEPTH;
@@ -123,56 +122,47 @@ impl LoweredModel<'_> {
     }
 
     /// Returns true if several trees vote.
-    #[must_use]
     pub fn votes(&self) -> bool {
         self.model.trees.len() > 1
     }
 
     /// Returns the most choices that several trees can rank: those of the first tree's longest leaf.
-    #[must_use]
     pub fn most_votes(&self) -> usize {
         let first = self.model.trees.first().into_iter().flat_map(Tree::leaves);
         first.map(|(_, leaf)| leaf.ranking.len()).max().unwrap_or(0)
     }
 
     /// Returns true if the feature in this slot is a logged category.
-    #[must_use]
     pub fn is_logged_category(&self, slot: usize) -> bool {
         features::is_logged_category(self.model, slot)
     }
 
     /// Returns true if the feature in this slot is a logged whole number.
-    #[must_use]
     pub fn is_whole(&self, slot: usize) -> bool {
         features::is_whole(self.model, slot)
     }
 
     /// Returns the operation in integers for this expression, if there is one.
-    #[must_use]
     pub fn whole_operation(&self, expr: &NumberExpr) -> Option<WholeOperation> {
         whole::whole_operation(self.model, expr)
     }
 
     /// Returns the code of a category; 0 if code does not distinguish it.
-    #[must_use]
     pub fn code(&self, category: &str) -> usize {
         self.texts.binary_search(&category).map_or(0, |i| i + 1)
     }
 
     /// Returns the type of the derived feature in this slot; `None` for a logged one.
-    #[must_use]
     pub fn derived_type(&self, slot: usize) -> Option<Type> {
         features::derived_type(self.model, slot)
     }
 
     /// Returns the logged features that a derived feature reads itself, and the derived ones, by slot.
-    #[must_use]
     pub fn inputs(&self, slot: usize) -> (Vec<usize>, Vec<usize>) {
         features::inputs(self.model, slot)
     }
 
     /// Returns the derived features that this one needs, followed by itself.
-    #[must_use]
     pub fn needs(&self, slot: usize) -> Vec<usize> {
         let mut slots = BTreeSet::from([slot]);
         let mut open = vec![slot];

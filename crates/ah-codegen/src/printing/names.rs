@@ -30,7 +30,6 @@ pub struct Namer {
 impl Namer {
     /// Starts without identifiers. `reserved` are those that must not be used: the target's keywords and
     /// the templates' own names, separated by spaces.
-    #[must_use]
     pub fn new(case: Case, reserved: &str) -> Self {
         Self { case, taken: reserved.split_ascii_whitespace().map(str::to_owned).collect() }
     }
@@ -64,14 +63,12 @@ impl Namer {
 }
 
 /// Returns an identifier for a name that cannot collide: a crate, a file, a class.
-#[must_use]
 pub fn single(name: &str, case: Case, stem: &str, reserved: &str) -> String {
     Namer::new(case, reserved).give(name, stem)
 }
 
 /// Returns true if a name is an identifier in every language, without underscores at its ends: those are
 /// for the templates.
-#[must_use]
 pub fn is_identifier(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')

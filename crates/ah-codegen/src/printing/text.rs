@@ -6,7 +6,6 @@ const SHOWN: usize = 120;
 /// Returns a name for a comment or documentation of any target: one line, no quote, backslash or bracket
 /// that could end the comment or be read as markup, no invisible character. It is for people only and never
 /// compared.
-#[must_use]
 pub fn shown(name: &str) -> String {
     let mut text = String::new();
     for (i, c) in name.chars().enumerate() {
@@ -33,7 +32,6 @@ pub fn shown(name: &str) -> String {
 }
 
 /// Returns [`shown`] as inline code of rustdoc and markdown.
-#[must_use]
 pub fn code(name: &str) -> String {
     let text = shown(name);
     if text.trim().is_empty() {
@@ -44,7 +42,6 @@ pub fn code(name: &str) -> String {
 }
 
 /// Returns a sentence from a TOML file for documentation: like [`shown`], with markup escaped.
-#[must_use]
 pub fn sentence(text: &str) -> String {
     let mut escaped = String::new();
     for c in shown(text).trim().chars() {
@@ -57,13 +54,11 @@ pub fn sentence(text: &str) -> String {
 }
 
 /// Returns a string literal of Rust.
-#[must_use]
 pub fn rust_string(text: &str) -> String {
     format!("\"{}\"", text.escape_default())
 }
 
 /// Returns a floating-point literal of Rust, Python and C: the shortest that reads back to the same f64.
-#[must_use]
 pub fn number(x: f64) -> String {
     format!("{x:?}")
 }

@@ -72,7 +72,6 @@ fn seconds(text: &str) -> Result<Duration, String> {
 impl RunFlags {
     /// Returns the flags of this process, which has no others; wrong ones end it. `about` is the first line
     /// of --help.
-    #[must_use]
     pub fn of_this_process(about: &str) -> Self {
         let command = clap::Command::new("ah-collect").about(about.to_owned());
         let matches = arguments::matches(Self::augment_args(command));
@@ -80,7 +79,6 @@ impl RunFlags {
     }
 
     /// Returns the limits of a worker process.
-    #[must_use]
     pub fn limits(&self) -> Limits {
         Limits { answer: self.hang_seconds, ..Limits::default() }
     }

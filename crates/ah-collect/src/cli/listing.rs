@@ -22,7 +22,6 @@ pub struct Listing {
 
 impl Listing {
     /// Returns the listing of an optimization that is not measured here.
-    #[must_use]
     pub fn unmeasured(optimization: &Optimization) -> Self {
         Self {
             name: optimization.name.clone(),
@@ -35,14 +34,12 @@ impl Listing {
     }
 
     /// Returns the listing of an optimization with these choices.
-    #[must_use]
     pub fn with_choices(optimization: &Optimization, choices: Vec<String>) -> Self {
         let fallback = optimization.fallback_among(&choices).map(str::to_owned);
         Self { fallback, choices: Some(choices), ..Self::unmeasured(optimization) }
     }
 
     /// Returns the listing of a runner's subject.
-    #[must_use]
     pub fn of(subject: &Subject) -> Self {
         let device = Some(subject.device.to_string());
         Self { device, ..Self::with_choices(&subject.optimization, subject.choices.clone()) }

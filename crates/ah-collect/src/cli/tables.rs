@@ -8,7 +8,6 @@ use crate::judge::{Judgement, References};
 use crate::units::time;
 
 /// Returns the judged inputs as a table, with the geometric means and the inputs that were left out.
-#[must_use]
 pub fn judgement_table(judgement: &Judgement) -> String {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);

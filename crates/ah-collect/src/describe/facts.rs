@@ -34,7 +34,6 @@ pub struct LogFacts {
 
 impl LogFacts {
     /// Returns the facts of a log. The fallback is the one of `optimization`, if that is known.
-    #[must_use]
     pub fn of(log: &Log, optimization: Option<&Optimization>) -> Self {
         let medians = medians(log);
         let mut wins: BTreeMap<u32, usize> = BTreeMap::new();

@@ -31,7 +31,6 @@ pub struct RepeatNoise {
 
 impl RepeatNoise {
     /// Compares two logs input by input; `None` if they share no input.
-    #[must_use]
     pub fn between(first: &Log, second: &Log) -> Option<Self> {
         let by_text: HashMap<&str, usize> =
             second.inputs.iter().enumerate().map(|(i, x)| (&*x.text, i)).collect();

@@ -83,7 +83,6 @@ impl<T: Clone + Send + 'static> Decision<T> {
 
     /// Makes an input with the features of a context from the user, for `--inputs`; returns `None` if there
     /// is no such input.
-    #[must_use]
     pub fn input_like(
         mut self,
         draw_like: impl Fn(&Context, &mut Rng) -> Option<T> + Send + Sync + 'static,
@@ -93,7 +92,6 @@ impl<T: Clone + Send + 'static> Decision<T> {
     }
 
     /// Adds a feature, computed from the input: a number, a truth value or a category's name.
-    #[must_use]
     pub fn feature<V: FeatureValue>(
         mut self,
         name: &str,

@@ -20,7 +20,6 @@ impl<T: Clone + Send + 'static> Decision<T> {
     /// Functions run in a worker process, which is this program started again with `--worker`: a choice
     /// that panics, ends the process or never ends costs only its time on that input. So call this first in
     /// `main`.
-    #[must_use]
     pub fn main(self) -> ExitCode {
         let flags = RunFlags::of_this_process(&self.subject.optimization.description);
         ah_cli::finish(self.run(&flags))

@@ -46,7 +46,6 @@ pub struct InputQueue {
 
 impl InputQueue {
     /// Returns the sequence of `seed`, or the `listed` inputs, without those that are done.
-    #[must_use]
     pub fn new(
         listed: Option<Vec<Context>>,
         seed: u64,
@@ -98,7 +97,6 @@ impl InputQueue {
     }
 
     /// Returns the number of listed inputs that are not measured yet; `None` for a sequence.
-    #[must_use]
     pub fn remaining(&self) -> Option<u64> {
         let contexts = self.listed.as_ref()?;
         let mut seen = self.seen.clone();

@@ -13,13 +13,11 @@ pub struct Shard {
 
 impl Shard {
     /// Returns true for the one part of an undivided sequence.
-    #[must_use]
     pub fn is_whole(self) -> bool {
         self.count == NonZeroU64::MIN
     }
 
     /// Returns whether the input at this position of the sequence belongs to this part.
-    #[must_use]
     pub fn contains(self, position: u64) -> bool {
         position % self.count == self.index
     }

@@ -48,7 +48,6 @@ impl RankedFeatures {
     ///
     /// # Panics
     /// When `max_bins` is below 2 or above 65,536.
-    #[must_use]
     pub fn new(values: &FeatureValues, inputs: &[u32], max_bins: usize) -> Self {
         let ranked = |(slot, values): (usize, &Values)| match values {
             Values::Numbers(values) => (Vec::new(), vec![numerical(slot, values, inputs, max_bins)]),
@@ -69,7 +68,6 @@ impl RankedFeatures {
 
 impl Columns {
     /// Columns of numbers for benchmarks and tests: `values[column][row]`.
-    #[must_use]
     pub fn from_numbers(values: &[Vec<f64>], max_bins: usize) -> Self {
         let rows = values.first().map_or(0, Vec::len);
         let inputs: Vec<u32> = (0..rows as u32).collect();
@@ -79,7 +77,6 @@ impl Columns {
     }
 
     /// Returns the columns, by position, for which `keep` holds.
-    #[must_use]
     pub fn part(&self, keep: impl Fn(usize, &Column) -> bool) -> Self {
         let kept = self.columns.iter().enumerate().filter(|(at, column)| keep(*at, column));
         Self {
@@ -96,19 +93,16 @@ impl Columns {
     }
 
     /// Returns the rows that are crossovers; empty if trees learn without a teacher.
-    #[must_use]
     pub fn crossovers(&self) -> &[(u32, u32)] {
         &self.crossovers
     }
 
     /// Returns all columns.
-    #[must_use]
     pub fn all(&self) -> &[Column] {
         &self.columns
     }
 
     /// Returns the number of inputs.
-    #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
@@ -116,20 +110,17 @@ impl Columns {
 
 impl Column {
     /// Returns the code of each input.
-    #[must_use]
     pub fn codes(&self) -> &[u16] {
         &self.codes
     }
 
     /// Returns the number of codes.
-    #[must_use]
     pub fn levels(&self) -> usize {
         self.bounds.len()
     }
 
     /// Returns the split between the codes `left` and `right`, neighbours inside a node: the greatest code
     /// that goes left, and the test. A threshold is the midpoint of the two values.
-    #[must_use]
     pub fn test(&self, left: u16, right: u16) -> (u16, Test) {
         if let Some(category) = &self.category {
             return (0, Test::Categorical { slot: self.slot, category: category.clone() });

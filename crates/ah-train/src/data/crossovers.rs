@@ -13,7 +13,6 @@ const SHARE: f64 = 0.3;
 
 /// Appends crossovers of `inputs` to the table. Returns the table, and for each crossover its row and the
 /// input that gave most of its features.
-#[must_use]
 pub fn crossed(table: &Table, inputs: &[u32], seed: u64) -> (Table, Vec<(u32, u32)>) {
     let parents = |number: u64| {
         let seed = random::mix(seed, number);

@@ -38,7 +38,6 @@ pub enum WholeNumber {
 impl Formula {
     /// Returns the quotient of two products, with common factors cancelled. A quotient and its
     /// inverse split alike, so only one of them is returned.
-    #[must_use]
     pub fn ratio(over: &[u16], under: &[u16]) -> Self {
         let (mut over, mut under) = (sorted(over), sorted(under));
         over.retain(|slot| match under.iter().position(|u| u == slot) {
@@ -56,7 +55,6 @@ impl Formula {
 
     /// Returns the derived feature of this formula. `names` are the features' names by slot, as the
     /// expression language writes them.
-    #[must_use]
     pub fn derived(&self, names: &[String]) -> DerivedFeature {
         let expression = self.text(names);
         // A name in backquotes may hold spaces; without them it could become another's.
@@ -119,7 +117,6 @@ const MAX_NUMBERS: usize = 3;
 
 impl Vocabulary {
     /// Returns the simplest formulas: of one or two features.
-    #[must_use]
     pub fn simple(&self) -> BTreeSet<Formula> {
         let mut formulas = BTreeSet::new();
         for (i, &a) in self.whole.iter().enumerate() {
@@ -141,7 +138,6 @@ impl Vocabulary {
     }
 
     /// Returns formulas made of these and of the features.
-    #[must_use]
     pub fn combined(&self, formulas: &[Formula]) -> BTreeSet<Formula> {
         let mut all = BTreeSet::new();
         let features = self.whole.iter().map(|&slot| Formula::Ratio(vec![slot], vec![]));

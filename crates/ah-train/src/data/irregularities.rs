@@ -4,7 +4,6 @@ use ah_types::log::Irregularities;
 use ah_types::shown::listed;
 
 /// Returns a sentence for each kind of irregularity.
-#[must_use]
 pub fn warnings(found: &Irregularities) -> Vec<String> {
     let mut warnings = Vec::new();
     for path in &found.repeated {

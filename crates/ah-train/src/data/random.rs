@@ -2,7 +2,6 @@
 //! threads in which they are drawn do not matter.
 
 /// Mixes two numbers into one (SplitMix64; Steele, Lea and Flood, OOPSLA 2014).
-#[must_use]
 pub fn mix(seed: u64, index: u64) -> u64 {
     let mut x = seed.wrapping_add((index.wrapping_add(1)).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -11,7 +10,6 @@ pub fn mix(seed: u64, index: u64) -> u64 {
 }
 
 /// Returns a number from 0 (included) to 1 (excluded).
-#[must_use]
 pub fn fraction(seed: u64, index: u64) -> f64 {
     // 53 bits are exact in an f64.
     (mix(seed, index) >> 11) as f64 / (1_u64 << 53) as f64

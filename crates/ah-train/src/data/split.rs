@@ -11,7 +11,6 @@ use super::table::Table;
 use crate::params::SplitBy;
 
 /// Returns the key of each of these inputs.
-#[must_use]
 pub fn keys(
     table: &Table,
     features: &Features,
@@ -42,7 +41,6 @@ pub struct Partition {
 }
 
 /// Holds out about `share` of the keys. Splits for different purposes are independent.
-#[must_use]
 pub fn hold_out(inputs: &[u32], keys: &[String], share: f64, seed: u64, purpose: &str) -> Partition {
     let fractions = fractions(keys, seed, purpose);
     partition(inputs, |position, _| fractions[position] < share)
@@ -70,7 +68,6 @@ fn folds(keys: &[String], count: usize, seed: u64) -> Vec<usize> {
 
 /// Returns the inputs cut into `count` folds by their keys: for each fold a partition that holds it out.
 /// Inputs of further logs are in no fold, so every fit learns from them.
-#[must_use]
 pub fn partitions(table: &Table, inputs: &[u32], keys: &[String], count: usize, seed: u64) -> Vec<Partition> {
     let fold_of = folds(keys, count, seed);
     let further = |input: u32| table.inputs[input as usize].further;

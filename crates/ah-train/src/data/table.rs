@@ -32,7 +32,6 @@ pub struct Cell {
 impl Cell {
     /// Returns true if it takes more than `limit` times as long as `base`. A failed choice is not slower:
     /// it falls back.
-    #[must_use]
     pub fn is_slower(&self, base: &Self, limit: f64) -> bool {
         self.time.is_finite() && self.time > limit * base.time
     }
@@ -81,7 +80,6 @@ pub struct LogPart {
 
 impl Table {
     /// Returns the medians of a log. Inputs behind the last part count 1.
-    #[must_use]
     pub fn new(log: Log, parts: &[LogPart], filter: &CellFilter) -> Self {
         let Log { choices, inputs: logged, mut samples, .. } = log;
         let (mut copies, mut filtered) = (0, 0);
@@ -146,7 +144,6 @@ impl Table {
     }
 
     /// Returns a table of these inputs alone.
-    #[must_use]
     pub fn part(&self, inputs: &[u32]) -> Self {
         let mut cells = Vec::new();
         let mut part = |&input: &u32| {
@@ -159,27 +156,23 @@ impl Table {
     }
 
     /// Returns the measured cells of an input, by choice.
-    #[must_use]
     pub fn cells(&self, input: u32) -> &[Cell] {
         let range = &self.inputs[input as usize].cells;
         &self.cells[range.start as usize..range.end as usize]
     }
 
     /// Returns the cell of a choice on an input, where it was measured.
-    #[must_use]
     pub fn cell(&self, input: u32, choice: ChoiceId) -> Option<&Cell> {
         let cells = self.cells(input);
         cells.binary_search_by_key(&choice, |c| c.choice).ok().map(|i| &cells[i])
     }
 
     /// Returns the cell of a choice on an input, where it gave a time.
-    #[must_use]
     pub fn usable(&self, input: u32, choice: ChoiceId) -> Option<&Cell> {
         self.cell(input, choice).filter(|c| c.time.is_finite())
     }
 
     /// Returns the id of the choice of this name.
-    #[must_use]
     pub fn choice_id(&self, name: &str) -> Option<ChoiceId> {
         let position = self.choices.binary_search_by(|c| c.as_str().cmp(name)).ok()?;
         Some(ChoiceId(index(position)))
@@ -198,14 +191,12 @@ impl Table {
     }
 
     /// Returns true if some choice of the input gave a time.
-    #[must_use]
     pub fn is_usable(&self, input: u32) -> bool {
         self.inputs[input as usize].best.is_finite()
     }
 
     /// Returns the log slowdown of taking the fallback. Where the fallback has no time, that of the slowest
     /// choice: nothing better is known there.
-    #[must_use]
     pub fn fallback_price(&self, input: u32, fallback: ChoiceId) -> f64 {
         match self.usable(input, fallback) {
             Some(cell) => cell.log_slowdown,
@@ -217,7 +208,6 @@ impl Table {
     }
 
     /// Returns the log slowdown of taking `choice`: where it has no time, that of the fallback.
-    #[must_use]
     pub fn price(&self, input: u32, choice: ChoiceId, fallback: ChoiceId) -> f64 {
         match self.usable(input, choice) {
             Some(cell) => cell.log_slowdown,
@@ -227,7 +217,6 @@ impl Table {
 
     /// Returns the choice with the least geometric-mean slowdown on these inputs when always taken, by its
     /// [`price`](Self::price). Without a fallback, a choice falls back to itself.
-    #[must_use]
     pub fn best_single(&self, inputs: &[u32], fallback: Option<ChoiceId>) -> ChoiceId {
         let mut total = vec![0.0; self.choices.len()];
         for &input in inputs {

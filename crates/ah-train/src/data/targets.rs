@@ -34,7 +34,6 @@ pub struct Targets {
 
 impl Targets {
     /// Returns the costs of a table with this fallback, for the choices where `keep` is true.
-    #[must_use]
     pub fn new(table: &Table, fallback: ChoiceId, keep: impl Fn(ChoiceId) -> bool) -> Self {
         let mut targets = Self {
             choices: table.choices.len(),
@@ -75,7 +74,6 @@ impl Targets {
 
     /// Targets for tests and benchmarks: the winner of input i is `winners[i]`; all other choices are
     /// ten times slower.
-    #[must_use]
     pub fn from_winners(winners: &[usize]) -> Self {
         let choices = winners.iter().max().map_or(0, |w| w + 1);
         let of = |input: usize, choice: usize| if choice == winners[input] { 0.0 } else { COST_LIMIT };
@@ -83,7 +81,6 @@ impl Targets {
     }
 
     /// Targets for tests and benchmarks: the log slowdown of each choice on each input.
-    #[must_use]
     pub fn from_log_slowdowns(inputs: usize, choices: usize, of: impl Fn(usize, usize) -> f64) -> Self {
         let costs = (0..inputs).flat_map(|input| (0..choices).map(move |choice| (input, choice)));
         let cost = |(input, choice): (usize, usize)| Cost {
@@ -100,7 +97,6 @@ impl Targets {
     }
 
     /// Targets with missing cells: for each input its measured (choice, log slowdown) and its weight.
-    #[must_use]
     pub fn from_cells(choices: usize, inputs: &[(Vec<(u32, f64)>, u32)]) -> Self {
         let cost =
             |&(choice, x): &(u32, f64)| Cost { choice: ChoiceId(choice), cost: quantised(x), usable: true };
@@ -118,26 +114,22 @@ impl Targets {
     }
 
     /// Returns how much an input counts.
-    #[must_use]
     pub fn weight(&self, input: u32) -> u32 {
         self.weights[input as usize]
     }
 
     /// Returns the number of choices.
-    #[must_use]
     pub fn choices(&self) -> usize {
         self.choices
     }
 
     /// Returns the measured choices of an input, by choice.
-    #[must_use]
     pub fn of(&self, input: u32) -> &[Cost] {
         let i = input as usize;
         &self.costs[self.offsets[i] as usize..self.offsets[i + 1] as usize]
     }
 
     /// Returns the winner of an input: the choice that costs least; of equals the first.
-    #[must_use]
     pub fn winner(&self, input: u32) -> Option<ChoiceId> {
         self.of(input).iter().filter(|c| c.usable).min_by_key(|c| c.cost).map(|c| c.choice)
     }

@@ -133,25 +133,21 @@ impl Task {
 
     /// Returns whether the program has a fallback of its own. Otherwise it is the best single choice, and there
     /// is nothing to decline for.
-    #[must_use]
     pub fn has_fallback(&self) -> bool {
         !self.undeclared || self.named_fallback.is_some()
     }
 
     /// Returns the fallback when learning from these inputs: the named one, else the best single choice.
-    #[must_use]
     pub fn fallback(&self, inputs: &[u32]) -> ChoiceId {
         self.named_fallback.unwrap_or_else(|| self.table.best_single(inputs, None))
     }
 
     /// Returns the features as ranked from these inputs.
-    #[must_use]
     pub fn ranked(&self, inputs: &[u32]) -> RankedFeatures {
         RankedFeatures::new(&self.values, inputs, MAX_BINS)
     }
 
     /// Returns [`ranked`](Self::ranked) with crossovers of these inputs, so that trees learn from a teacher.
-    #[must_use]
     pub fn ranked_with_crossovers(&self, inputs: &[u32], seed: u64) -> RankedFeatures {
         let (table, mut crossovers) = crossovers::crossed(&self.table, inputs, seed);
         let values = FeatureValues::new(&table, &self.features);
@@ -161,14 +157,12 @@ impl Task {
     }
 
     /// Returns the costs of all inputs with this fallback, for the choices of `portfolio` (empty: all).
-    #[must_use]
     pub fn targets(&self, fallback: ChoiceId, portfolio: &[ChoiceId]) -> Targets {
         Targets::new(&self.table, fallback, |c| portfolio.is_empty() || portfolio.contains(&c))
     }
 
     /// [`targets`](Self::targets) for learning with a promise: they include a penalty for each choice
     /// that is slower than the fallback by more than `limit`.
-    #[must_use]
     pub fn targets_within(&self, fallback: ChoiceId, portfolio: &[ChoiceId], limit: Option<f64>) -> Targets {
         let targets = self.targets(fallback, portfolio);
         match limit {
@@ -178,7 +172,6 @@ impl Task {
     }
 
     /// What [`split`] splits these inputs by.
-    #[must_use]
     pub fn keys(&self, by: SplitBy, inputs: &[u32]) -> Vec<String> {
         split::keys(&self.table, &self.features, &self.optimization.training.dimensions, by, inputs)
     }

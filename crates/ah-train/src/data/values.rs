@@ -15,7 +15,6 @@ pub struct FeatureValues {
 
 impl FeatureValues {
     /// Computes every feature of every input.
-    #[must_use]
     pub fn new(table: &Table, features: &Features) -> Self {
         let mut undefined = FxHashMap::default();
         let mut by_slot = Vec::with_capacity(features.all().len());
@@ -82,7 +81,6 @@ impl Values {
     }
 
     /// Returns whether it is defined on all of these inputs.
-    #[must_use]
     pub fn is_defined(&self, inputs: &[u32]) -> bool {
         !inputs.iter().any(|&input| self.is_undefined(input as usize))
     }

@@ -32,7 +32,6 @@ pub struct Baseline {
 
 impl BaselineComparison {
     /// Prices decisions and the baselines on their inputs.
-    #[must_use]
     pub fn new(
         table: &Table,
         judged: &[JudgedInput],

@@ -31,7 +31,6 @@ pub enum PlainPick {
 
 /// Returns the decisions of `model` on these inputs of `table`. `slots` are the table's slots of the
 /// model's features; a feature that the table lacks is undefined.
-#[must_use]
 pub fn decide(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usize>]) -> Vec<JudgedInput> {
     let to_table: Vec<Option<ChoiceId>> = model.choices.iter().map(|c| table.choice_id(c)).collect();
     let judge = |&input: &u32| {
@@ -54,7 +53,6 @@ pub fn decide(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usiz
 }
 
 /// Returns the values of an input by the slots of the model; those that the table lacks are undefined.
-#[must_use]
 pub fn values(model: &Model, table: &Table, input: u32, slots: &[Option<usize>]) -> Vec<Value> {
     let values = &table.inputs[input as usize].values;
     let value = |(slot, kind): (&Option<usize>, FeatureKind)| match (slot, kind) {

@@ -99,7 +99,6 @@ fn slots(model: &Model, log: &Log, warnings: &mut Vec<String>) -> Vec<Option<usi
 
 impl Evaluation {
     /// Returns the judgement of a training on its test part, with the training's table.
-    #[must_use]
     pub fn of_test_part(table: Table, held_out: &TestReport) -> Self {
         Self {
             judged: held_out.judged.clone(),
@@ -113,7 +112,6 @@ impl Evaluation {
     }
 
     /// Returns the values of an input, by the slots of the model that was judged.
-    #[must_use]
     pub fn values(&self, model: &Model, input: u32) -> Vec<Value> {
         decisions::values(model, &self.table, input, &self.slots)
     }

@@ -39,7 +39,6 @@ pub struct Metrics {
 impl Metrics {
     /// Prices these decisions. An input is slower than the fallback where it takes more than
     /// `max_slowdown` times as long.
-    #[must_use]
     pub fn new(table: &Table, judged: &[JudgedInput], fallback: ChoiceId, max_slowdown: f64) -> Self {
         if judged.is_empty() {
             return Self::default();

@@ -27,7 +27,6 @@ pub const CONFIDENCE: f64 = 0.95;
 
 impl PromiseMode {
     /// Returns how the promise is calibrated, in the model's terms.
-    #[must_use]
     pub fn calibration(self) -> CalibrationMode {
         match self {
             Self::HoldOut => CalibrationMode::HoldOut,
@@ -37,7 +36,6 @@ impl PromiseMode {
     }
 
     /// Returns the tested share and the level of the test.
-    #[must_use]
     pub fn test(self, target: f64) -> (f64, f64) {
         match self {
             Self::HoldOut => (target, 0.05),
@@ -47,7 +45,6 @@ impl PromiseMode {
     }
 
     /// Returns the least number of inputs with which a threshold without violations passes.
-    #[must_use]
     pub fn min_inputs(self, target: f64) -> usize {
         let (share, level) = self.test(target);
         (level.ln() / (1.0 - share).ln()).ceil() as usize
@@ -82,7 +79,6 @@ pub struct Violation {
 }
 
 /// Returns the choice that a model with this threshold takes from a ranking; `None` if it declines.
-#[must_use]
 pub fn pick(ranking: &[ScoredChoice], fallback: ChoiceId, threshold: f64) -> Option<&ScoredChoice> {
     let of = |choice| ranking.iter().find(|ranked| ranked.choice == choice);
     let places = ranking.iter().map(|ranked| ranked.place(threshold));
@@ -90,7 +86,6 @@ pub fn pick(ranking: &[ScoredChoice], fallback: ChoiceId, threshold: f64) -> Opt
 }
 
 /// Returns the violations of the limit on these inputs, which must not have grown `fitted`.
-#[must_use]
 pub fn violations(
     fitted: &FittedTrees,
     columns: &Columns,
@@ -123,7 +118,6 @@ pub fn violations(
 
 /// Walks the grid, testing for a `target` share of `inputs` inputs. `None`: even the safest threshold
 /// fails.
-#[must_use]
 pub fn walk(
     violations: &[Violation],
     inputs: usize,

@@ -179,7 +179,6 @@ impl Recipe<'_> {
     }
 
     /// Returns the trees of a model; choices with a price above `threshold` are not allowed.
-    #[must_use]
     pub fn trees(&self, heuristic: &Heuristic, threshold: f64) -> Vec<Tree> {
         let rows = Rows { columns: &self.features.columns, inputs: &heuristic.grown_from };
         let fallback = heuristic.fallback;

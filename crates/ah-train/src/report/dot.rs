@@ -8,7 +8,6 @@ use ah_types::{Model, Node, Test, artefact};
 use crate::error::TrainError;
 
 /// Returns the graph's text.
-#[must_use]
 pub fn text(model: &Model) -> String {
     let name = |slot: usize| model.features.all().features()[slot].name.as_str();
     let mut text = format!("digraph {} {{\n  node [shape=box]\n", quoted(&model.heuristic));

@@ -13,7 +13,6 @@ use crate::train::TrainedModel;
 const NAME: usize = 32;
 
 /// Returns the summary of a training: gain, loss, risk, promise and size, one line each.
-#[must_use]
 pub fn trained(trained: &TrainedModel) -> String {
     let (model, comparison) = (&trained.model, &trained.held_out.comparison);
     let mut text = compared(&model.heuristic, "the held-out", comparison);
@@ -27,7 +26,6 @@ pub fn trained(trained: &TrainedModel) -> String {
 }
 
 /// Returns the figures of a training, for programs.
-#[must_use]
 pub fn json(trained: &TrainedModel) -> Value {
     let (model, held_out) = (&trained.model, &trained.held_out);
     json!({
@@ -46,19 +44,16 @@ pub fn json(trained: &TrainedModel) -> Value {
 }
 
 /// Returns the advice and the exceptions of a training.
-#[must_use]
 pub fn training_notes(trained: &TrainedModel) -> Vec<String> {
     notes(&trained.held_out.comparison, Some(&trained.held_out.always))
 }
 
 /// Returns the summary of an evaluation.
-#[must_use]
 pub fn evaluated(name: &str, comparison: &BaselineComparison) -> String {
     compared(name, "the log's", comparison)
 }
 
 /// Advice and exceptions: sentences that appear only if a figure is unusual.
-#[must_use]
 pub fn notes(comparison: &BaselineComparison, always: Option<&Metrics>) -> Vec<String> {
     let model = &comparison.model;
     let mut notes = Vec::new();

@@ -9,7 +9,6 @@ use crate::params::SplitBy;
 use crate::train::TrainedModel;
 
 /// Returns the table of a training: the heuristic on held-out inputs beside always taking one choice.
-#[must_use]
 pub fn trained(trained: &TrainedModel) -> String {
     let held_out = &trained.held_out;
     let comparison = &held_out.comparison;
@@ -53,7 +52,6 @@ pub fn trained(trained: &TrainedModel) -> String {
 }
 
 /// Returns the table of `ah-train evaluate`.
-#[must_use]
 pub fn evaluated(name: &str, comparison: &BaselineComparison) -> String {
     let inputs = || vec![comparison.model.inputs.to_string()];
     let mut table = table(&["on this log", "inputs"], comparison.max_slowdown);

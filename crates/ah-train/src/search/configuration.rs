@@ -25,7 +25,6 @@ const CLASSIFIER_KAPPA: f64 = 1.0;
 
 impl Configuration {
     /// Returns the learner's name.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Soft(_) if self.is_regression() => "regression",
@@ -38,13 +37,11 @@ impl Configuration {
     }
 
     /// Returns true if leaves predict costs instead of winners.
-    #[must_use]
     pub fn is_regression(&self) -> bool {
         matches!(self, Self::Soft(s) if s.temperatures.is_empty())
     }
 
     /// Returns the greatest number of splits on a path.
-    #[must_use]
     pub fn max_depth(&self) -> usize {
         match self {
             Self::Soft(s) => s.max_depth,
@@ -60,7 +57,6 @@ impl Configuration {
     }
 
     /// Returns the same with another depth limit.
-    #[must_use]
     pub fn with_depth(&self, depth: usize) -> Self {
         let mut other = self.clone();
         match &mut other {
@@ -71,7 +67,6 @@ impl Configuration {
     }
 
     /// Returns every learner and preset with the depth and leaf size of this one, by name.
-    #[must_use]
     pub fn all_learners(&self) -> Vec<(String, Self)> {
         let (max_depth, min_samples_leaf) = (self.max_depth(), self.min_samples_leaf());
         let soft = |(name, preset): (&str, Preset)| {
@@ -102,7 +97,6 @@ impl Configuration {
     }
 
     /// Cuts a tree back to the depth limit and polishes it. Returns it with its scores.
-    #[must_use]
     pub fn finish(&self, grown: &GrownTree, rows: &Rows<'_>, targets: &Targets) -> (GrownTree, Scores) {
         let tree = grown.truncated(self.max_depth());
         match self {
@@ -128,7 +122,6 @@ impl Configuration {
     }
 
     /// Returns the configurations of `trees` trees that vote: this one, then presets with other errors.
-    #[must_use]
     pub fn committee(&self, trees: usize) -> Vec<Self> {
         let others = Preset::COMMITTEE
             .iter()

@@ -75,7 +75,6 @@ pub fn cross_validate(
 
 /// Returns the first configuration at its greatest depth, unless another is better by 1.96 standard errors.
 /// The cheapest alone would follow the noise of the folds.
-#[must_use]
 pub fn best(scored: &[ScoredConfiguration]) -> Option<&ScoredConfiguration> {
     // Against itself the first has no error.
     let first = scored.iter().find(|s| s.error == 0.0)?;

@@ -35,7 +35,6 @@ const TREES: usize = 6;
 const SHARE: f64 = 0.5;
 
 /// Finds derived features for these inputs: at most two for each logged feature.
-#[must_use]
 pub fn find(task: &Task, training: &[u32], seed: u64) -> Vec<DerivedFeature> {
     let step = training.len().div_ceil(MAX_INPUTS).max(1);
     let inputs: Vec<u32> = training.iter().copied().step_by(step).collect();

@@ -19,7 +19,6 @@ const MAX_FOR_THOROUGH: usize = 40_000;
 
 impl Grid {
     /// Returns the grid of a learner over these depths and leaf sizes, for a table of `inputs` × `columns`.
-    #[must_use]
     pub fn new(
         kind: LearnerKind,
         criteria: &[Criterion],

@@ -23,7 +23,6 @@ pub struct Portfolio {
 }
 
 /// Chooses `count` choices on these inputs.
-#[must_use]
 pub fn choose(table: &Table, inputs: &[u32], fallback: ChoiceId, count: usize) -> Portfolio {
     let choices = table.choices.len();
     // A dense matrix of log slowdowns. A choice without a time costs what the fallback costs.

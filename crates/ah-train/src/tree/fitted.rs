@@ -45,7 +45,6 @@ pub struct ScoredChoice {
 
 impl ScoredChoice {
     /// Its place where choices up to this price are allowed.
-    #[must_use]
     pub fn place(&self, threshold: f64) -> Place {
         Place { choice: self.choice, score: self.score, allowed: self.price <= threshold }
     }
@@ -53,7 +52,6 @@ impl ScoredChoice {
 
 impl FittedTrees {
     /// Trees without prices.
-    #[must_use]
     pub fn new(trees: Vec<(GrownTree, Scores)>) -> Self {
         let tree = |(tree, scores)| FittedTree { tree, scores, outside: None, prices: Prices::default() };
         Self { trees: trees.into_iter().map(tree).collect() }

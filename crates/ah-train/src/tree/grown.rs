@@ -41,7 +41,6 @@ pub struct Split {
 
 impl GrownTree {
     /// Returns a tree of one leaf.
-    #[must_use]
     pub fn leaf() -> Self {
         Self { nodes: vec![GrownNode { parent: 0, depth: 0, split: None }] }
     }
@@ -69,7 +68,6 @@ impl GrownTree {
     }
 
     /// Returns the inputs that reach each node, in the order of the rows.
-    #[must_use]
     pub fn members(&self, rows: &Rows<'_>) -> Vec<Vec<u32>> {
         let mut members = vec![Vec::new(); self.nodes.len()];
         members[0] = rows.inputs.to_vec();
@@ -107,7 +105,6 @@ impl GrownTree {
     }
 
     /// Returns the leaf that an input reaches from `node`.
-    #[must_use]
     pub fn leaf_below(&self, columns: &Columns, mut node: u32, input: u32) -> u32 {
         while let Some(split) = &self.nodes[node as usize].split {
             let code = columns.all()[split.column as usize].codes()[input as usize];
@@ -117,31 +114,26 @@ impl GrownTree {
     }
 
     /// Returns the leaf that an input reaches.
-    #[must_use]
     pub fn leaf_of(&self, columns: &Columns, input: u32) -> u32 {
         self.leaf_below(columns, 0, input)
     }
 
     /// Returns the number of leaves.
-    #[must_use]
     pub fn leaves(&self) -> usize {
         self.nodes.iter().filter(|n| n.split.is_none()).count()
     }
 
     /// Returns the number of splits on the longest path.
-    #[must_use]
     pub fn depth(&self) -> usize {
         self.nodes.iter().map(|n| n.depth as usize).max().unwrap_or(0)
     }
 
     /// Returns the tree cut back to this depth, so that one fit serves all depths.
-    #[must_use]
     pub fn truncated(&self, depth: usize) -> Self {
         self.rebuilt(|node| (node.depth as usize) < depth)
     }
 
     /// Returns the tree with only the splits where `keep` is true, from the root down, in preorder.
-    #[must_use]
     pub fn rebuilt(&self, keep: impl Fn(&GrownNode) -> bool) -> Self {
         let mut tree = Self::leaf();
         let mut todo = vec![(0_u32, 0_u32)];

@@ -14,7 +14,6 @@ use crate::data::{Rows, Table};
 /// Returns the trees of a model, with leaves made from `rows`: the rows that `fitted` was learned from.
 ///
 /// Choices with a [price](super::price) above `threshold` are not allowed.
-#[must_use]
 pub fn trees(
     fitted: &FittedTrees,
     table: &Table,

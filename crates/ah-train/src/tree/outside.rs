@@ -41,20 +41,17 @@ pub struct OutsideScores {
 
 impl OutsideScores {
     /// Returns the scores and ranges of every node from the rows that reach it.
-    #[must_use]
     pub fn new(tree: &GrownTree, table: &Table, rows: &Rows<'_>, targets: &Targets) -> Self {
         let ranges = tree.members(rows).iter().map(|members| ranges(table, members)).collect();
         Self { scores: Scores::new(tree, rows, targets, KAPPA), ranges }
     }
 
     /// Returns the scores of a leaf outside its ranges, by choice; `inside` are its own.
-    #[must_use]
     pub fn leaf(&self, leaf: u32, inside: &[f64]) -> Vec<f64> {
         self.scores.node(leaf).iter().zip(inside).map(|(outside, inside)| outside.max(*inside)).collect()
     }
 
     /// Returns the scores that hold for these values of the logged features in a leaf.
-    #[must_use]
     pub fn at<'a>(&self, leaf: u32, values: &[Value], inside: &'a [f64]) -> Cow<'a, [f64]> {
         let is_outside = |(range, value): (&Option<(f64, f64)>, &Value)| {
             range.is_some_and(|(least, greatest)| {
@@ -67,7 +64,6 @@ impl OutsideScores {
 }
 
 /// Returns the least and greatest value of each logged feature on these inputs.
-#[must_use]
 pub fn ranges(table: &Table, members: &[u32]) -> Ranges {
     let Some(&first) = members.first() else { return Vec::new() };
     let value = |input: u32, slot: usize| table.inputs[input as usize].values[slot].as_scalar().number();

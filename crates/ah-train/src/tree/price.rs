@@ -51,7 +51,6 @@ struct SlowCount {
 
 impl Prices {
     /// Returns the prices of all nodes, from the rows that reach them.
-    #[must_use]
     pub fn new(
         tree: &GrownTree,
         scores: &Scores,
@@ -91,7 +90,6 @@ impl Prices {
     }
 
     /// Returns the price of a choice in a leaf; 0 if none was computed.
-    #[must_use]
     pub fn of(&self, leaf: u32, choice: ChoiceId) -> f64 {
         self.prices.get(leaf as usize * self.choices + choice.index()).map_or(0.0, |&r| f64::from(r))
     }

@@ -39,7 +39,6 @@ pub struct Scores {
 
 impl Scores {
     /// Returns the scores of every node from the rows that reach it.
-    #[must_use]
     pub fn new(tree: &GrownTree, rows: &Rows<'_>, targets: &Targets, kappa: f64) -> Self {
         let choices = targets.choices();
         let mut sums = vec![(0_i64, 0_i64); tree.nodes.len() * choices];
@@ -84,14 +83,12 @@ impl Scores {
     }
 
     /// Returns the scores of a node, by choice.
-    #[must_use]
     pub fn node(&self, node: u32) -> &[f64] {
         &self.scores[node as usize * self.choices..][..self.choices]
     }
 
     /// Returns the cost of the choice that a node picks for an input: of the measured choices the one with
     /// the least score, of equals the first.
-    #[must_use]
     pub fn cost(&self, node: u32, targets: &Targets, input: u32) -> u32 {
         let scores = self.node(node);
         let mut best = (f64::INFINITY, 0);
@@ -105,7 +102,6 @@ impl Scores {
     }
 
     /// Returns all choices of a node, best first.
-    #[must_use]
     pub fn ranking(&self, node: u32) -> Vec<(ChoiceId, f64)> {
         let ids = (0_u32..).map(ChoiceId);
         let mut ranking: Vec<_> = ids.zip(self.node(node).iter().copied()).collect();

@@ -83,7 +83,6 @@ impl CudaSource {
     }
 
     /// Returns the names of the choices.
-    #[must_use]
     pub fn choices(&self) -> Vec<String> {
         self.kernel.choices.iter().map(|choice| choice.name.clone()).collect()
     }
@@ -98,7 +97,6 @@ impl CudaSource {
 
     /// Returns the work that the winners of a log do in a second, for people; `None` if the file has neither bytes nor
     /// operations, or the log has no time.
-    #[must_use]
     pub fn work(&self, log: &Log) -> Option<String> {
         work::report(&self.kernel, log)
     }

@@ -18,7 +18,6 @@ impl InstructionSet {
     pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
 
     /// Returns the instruction set's part of a choice's name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Portable => "portable",
@@ -28,7 +27,6 @@ impl InstructionSet {
     }
 
     /// Returns the number of f32 elements in one vector.
-    #[must_use]
     pub fn lanes(self) -> usize {
         match self {
             Self::Portable => 4,
@@ -38,7 +36,6 @@ impl InstructionSet {
     }
 
     /// Returns the widest one that this processor has.
-    #[must_use]
     pub fn widest() -> Self {
         let found = Self::ALL.into_iter().rev().find(|set| set.available().is_ok());
         found.unwrap_or(Self::Portable)

@@ -59,7 +59,6 @@ impl<'a> MatRef<'a> {
     ///
     /// # Panics
     /// If the element lies outside the matrix.
-    #[must_use]
     pub fn at(&self, i: usize, j: usize) -> f32 {
         assert!(i < self.rows && j < self.cols, "({i}, {j}) outside {}×{}", self.rows, self.cols);
         self.data[i * self.row_stride + j * self.col_stride]

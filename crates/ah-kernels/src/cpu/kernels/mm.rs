@@ -37,7 +37,6 @@ pub struct MatMul {
 
 impl MatMul {
     /// Returns every choice, whether this processor can run it or not, in a fixed order.
-    #[must_use]
     pub fn choices() -> Vec<Self> {
         use Threads::{All, One};
         let direct = |set, mr, nv| Kernel::Direct { set, mr, nv };
@@ -57,13 +56,11 @@ impl MatMul {
     }
 
     /// Returns the crate `gemm` on all threads: the general-purpose answer.
-    #[must_use]
     pub fn fallback() -> Self {
         Self { kernel: Kernel::Gemm, threads: Threads::All }
     }
 
     /// Returns the stable name, for example `direct_avx2_MR=6_NR=16_threads=1`.
-    #[must_use]
     pub fn name(&self) -> String {
         let threads = self.threads.name();
         match self.kernel {

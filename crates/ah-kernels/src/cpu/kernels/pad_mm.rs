@@ -23,7 +23,6 @@ use super::threads::Threads;
 
 /// Returns the multiple to which sizes are padded: the width of the tile, two of the widest vectors that the
 /// processor has.
-#[must_use]
 pub fn alignment() -> usize {
     2 * InstructionSet::widest().lanes()
 }
@@ -45,7 +44,6 @@ pub struct Side<'a> {
 
 impl<'a> Side<'a> {
     /// Returns an operand that `pad` has to pad.
-    #[must_use]
     pub fn new(mat: MatRef<'a>) -> Self {
         Self { mat, padded: None }
     }
@@ -68,7 +66,6 @@ impl<'a> Side<'a> {
     }
 
     /// Returns the operand without its padding.
-    #[must_use]
     pub fn mat(&self) -> MatRef<'a> {
         self.mat
     }
@@ -101,7 +98,6 @@ impl PadMm {
     pub const CHOICES: [Self; 2] = [Self::Orig, Self::Pad];
 
     /// Returns PyTorch's name of the choice.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Orig => "orig",

@@ -6,7 +6,6 @@ use super::matrix::MatRef;
 ///
 /// # Panics
 /// If the inner dimensions differ.
-#[must_use]
 pub fn product(a: MatRef, b: MatRef) -> Vec<f64> {
     assert_eq!(a.cols, b.rows, "inner dimensions");
     let mut c = vec![0.0; a.rows * b.cols];
@@ -26,7 +25,6 @@ pub fn product(a: MatRef, b: MatRef) -> Vec<f64> {
 ///
 /// # Panics
 /// If `cols` is 0.
-#[must_use]
 pub fn softmax(input: &[f32], cols: usize) -> Vec<f64> {
     let mut output = Vec::with_capacity(input.len());
     for row in input.chunks_exact(cols) {
@@ -39,7 +37,6 @@ pub fn softmax(input: &[f32], cols: usize) -> Vec<f64> {
 
 /// Returns ‖found − expected‖ / ‖expected‖, or ‖found‖ where `expected` is 0. It is NaN if either holds a NaN,
 /// so that no comparison with a limit passes.
-#[must_use]
 pub fn relative_error(found: &[f32], expected: &[f64]) -> f64 {
     if found.len() != expected.len() {
         return f64::NAN;

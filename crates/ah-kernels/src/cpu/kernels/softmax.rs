@@ -42,7 +42,6 @@ pub struct Softmax {
 
 impl Softmax {
     /// Returns every choice, whether this processor can run it or not, in a fixed order.
-    #[must_use]
     pub fn choices() -> Vec<Self> {
         let plain = |threads| Self { form: Form::Plain, set: InstructionSet::Portable, threads };
         let mut choices = vec![plain(Threads::One), plain(Threads::All)];
@@ -57,13 +56,11 @@ impl Softmax {
     }
 
     /// Returns the plain loop on one thread: it runs everywhere.
-    #[must_use]
     pub fn fallback() -> Self {
         Self { form: Form::Plain, set: InstructionSet::Portable, threads: Threads::One }
     }
 
     /// Returns the stable name, for example `online_avx2_threads=all`.
-    #[must_use]
     pub fn name(&self) -> String {
         let form = match self.form {
             Form::Plain => return format!("plain_threads={}", self.threads.name()),

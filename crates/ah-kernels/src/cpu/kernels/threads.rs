@@ -11,7 +11,6 @@ pub enum Threads {
 
 impl Threads {
     /// Returns the number's part of a choice's name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::One => "1",

@@ -41,7 +41,6 @@ impl MixedMm {
 
     /// Returns the configurations for this layout of the weights, including those that do not suit every
     /// input.
-    #[must_use]
     pub fn choices(transposed: bool) -> &'static [Self] {
         if transposed { &ROWS_OF_K } else { &ROWS_OF_N }
     }
@@ -51,7 +50,6 @@ impl MixedMm {
     /// wgmma configuration ends in `_mma=wgmma`, of a direct one in `_mma=direct`.
     ///
     /// BLOCK-K is one step of all warps of the block; it depends on the layout of the weights.
-    #[must_use]
     pub fn name(&self, transposed: bool) -> String {
         let Self { block_m, stages, .. } = self;
         let (block_n, block_k) = (self.block_n(), self.block_k(transposed));
@@ -73,7 +71,6 @@ impl MixedMm {
     }
 
     /// Returns the definitions to compile the kernel with, `NAME=VALUE`.
-    #[must_use]
     pub fn defines(&self, problem: &MixedMmProblem) -> Vec<String> {
         let mut defines = vec![
             format!("BLOCK_M={}", self.block_m),

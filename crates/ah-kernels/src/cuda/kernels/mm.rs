@@ -85,14 +85,12 @@ impl Mm {
     pub const SOURCE: &str = include_str!("mm.cu");
 
     /// Returns every configuration, including those that do not suit every input.
-    #[must_use]
     pub fn choices() -> &'static [Self] {
         &CHOICES
     }
 
     /// Returns the stable name, for example
     /// `type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_SPLIT-K=1_mma=wgmma`.
-    #[must_use]
     pub fn name(&self) -> String {
         let Self { block_m, block_n, block_k, stages, split_k, .. } = self;
         let (warps, mma) = (self.warps_m * self.warps_n, if self.wgmma { "wgmma" } else { "mma" });
@@ -103,7 +101,6 @@ impl Mm {
     }
 
     /// Returns the definitions to compile the kernel with, `NAME=VALUE`.
-    #[must_use]
     pub fn defines(&self, problem: &MmProblem) -> Vec<String> {
         let [a, b] = problem.transposed.map(u8::from);
         let [a_align, b_align] = problem.strides.map(alignment);

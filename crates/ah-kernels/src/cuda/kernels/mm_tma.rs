@@ -53,14 +53,12 @@ impl MmTma {
     pub const SOURCE: &str = include_str!("mm_tma.cu");
 
     /// Returns every configuration, including those that do not suit every input.
-    #[must_use]
     pub fn choices() -> &'static [Self] {
         &CHOICES
     }
 
     /// Returns the stable name, for example
     /// `type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=4_warps=12_STREAM-K=0_mma=tma`.
-    #[must_use]
     pub fn name(&self) -> String {
         let Self { block_m, block_n, stages, .. } = self;
         format!(
@@ -72,7 +70,6 @@ impl MmTma {
     }
 
     /// Returns the definitions to compile the kernel with, `NAME=VALUE`.
-    #[must_use]
     pub fn defines(&self, problem: &MmProblem) -> Vec<String> {
         let [a, b] = problem.transposed.map(u8::from);
         vec![
@@ -88,7 +85,6 @@ impl MmTma {
     }
 
     /// Returns the maps of the two operands.
-    #[must_use]
     pub fn maps(&self, problem: &MmProblem) -> [TensorMap; 2] {
         let &MmProblem { m, n, k, element, transposed, strides } = problem;
         let map = |other: u64, k_contiguous: bool, stride: u64, block: u32| TensorMap {

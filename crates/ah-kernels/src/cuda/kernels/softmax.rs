@@ -98,14 +98,12 @@ impl Softmax {
     pub const SOURCE: &str = include_str!("softmax.cu");
 
     /// Returns every configuration, including those that do not suit every input.
-    #[must_use]
     pub fn choices() -> &'static [Self] {
         &CHOICES
     }
 
     /// Returns the stable name, for example `type=cuda_persistent=registers_cluster=4_threads=512_width=4`
     /// or `type=cuda_looped=2_threads=1024_width=4`.
-    #[must_use]
     pub fn name(&self) -> String {
         let form = match self.form {
             Registers { cluster: 1 } => "persistent=registers".to_owned(),
@@ -120,7 +118,6 @@ impl Softmax {
 
     /// Returns the definitions to compile the kernel with, `NAME=VALUE`. For a persistent kernel they
     /// depend on the number of columns.
-    #[must_use]
     pub fn defines(&self, problem: &SoftmaxProblem) -> Vec<String> {
         let (form, vectors, cluster, stages) = match self.form {
             Registers { cluster } => ("REGISTERS", self.vectors(problem), cluster, 1),

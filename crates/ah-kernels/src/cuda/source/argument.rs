@@ -38,7 +38,6 @@ impl ArgumentType {
     ];
 
     /// Returns the name, for example `float32`.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Float16 => "float16",
@@ -57,7 +56,6 @@ impl ArgumentType {
     }
 
     /// Returns the size of one element.
-    #[must_use]
     pub fn bytes(self) -> u64 {
         match self {
             Self::Int8 | Self::UInt8 => 1,
@@ -69,7 +67,6 @@ impl ArgumentType {
 
     /// Returns the allowed difference between two results, as a share of the largest magnitude: kernels add in
     /// different orders. Integers must be equal.
-    #[must_use]
     pub fn tolerance(self) -> f64 {
         match self {
             Self::Float16 => 1e-2,

@@ -143,13 +143,11 @@ impl UserKernel {
     }
 
     /// Returns the device.
-    #[must_use]
     pub fn device(&self) -> Device {
         Device::Cuda(self.gpu.identity().clone())
     }
 
     /// Returns the timing policy for unknown kernels.
-    #[must_use]
     pub fn timing() -> TimingPolicy {
         TimingPolicy { early_stop_ratio: 1.5, budget_ms: 30.0, ..subject::timing() }
     }

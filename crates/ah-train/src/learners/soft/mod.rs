@@ -62,13 +62,11 @@ impl<'a> Fit<Rows<'a>, &'a Targets, TrainError> for Soft {
 
 impl Soft {
     /// Polishes a grown tree against the true cost on the rows that it was grown from.
-    #[must_use]
     pub fn polish(&self, tree: GrownTree, rows: &Rows<'_>, targets: &Targets) -> GrownTree {
         polish::polish(self, tree, rows, targets)
     }
 
     /// Returns the scores of a tree's nodes under these parameters.
-    #[must_use]
     pub fn scores(&self, tree: &GrownTree, rows: &Rows<'_>, targets: &Targets) -> Scores {
         Scores::new(tree, rows, targets, self.kappa)
     }

@@ -60,7 +60,6 @@ impl Preset {
 
 impl Soft {
     /// Returns the parameters of a preset.
-    #[must_use]
     pub fn preset(preset: Preset, max_depth: usize, min_samples_leaf: usize) -> Self {
         let variance = Self {
             temperatures: vec![(0.05, 1.0)],

@@ -119,7 +119,6 @@ struct Taken {
 
 impl<'a> Facts<'a> {
     /// Returns the facts of `model` on the inputs of `evaluation`, and those of the study of its training.
-    #[must_use]
     pub fn new(model: &'a Model, evaluation: &'a Evaluation, study: Option<&'a Study>) -> Self {
         let Evaluation { table, judged, comparison, .. } = evaluation;
         let id = |name: &str| table.choice_id(name).unwrap_or(ChoiceId(0));

@@ -16,7 +16,6 @@ use crate::error::TrainError;
 use crate::judge::{Evaluation, Study};
 
 /// Returns the page's text. It fetches nothing. The study is that of the model's training.
-#[must_use]
 pub fn html(model: &Model, evaluation: &Evaluation, study: Option<&Study>) -> String {
     let facts = serde_json::json!(Facts::new(model, evaluation, study)).to_string();
     // `</script>` would end the script element.
@@ -36,7 +35,6 @@ pub fn html(model: &Model, evaluation: &Evaluation, study: Option<&Study>) -> St
 }
 
 /// Returns the summary as Markdown, for a pull request.
-#[must_use]
 pub fn markdown(model: &Model, evaluation: &Evaluation, study: Option<&Study>) -> String {
     let facts = Facts::new(model, evaluation, study);
     let comparison = &evaluation.comparison;

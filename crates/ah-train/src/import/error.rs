@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use ah_types::log::LogError;
-use ah_types::shown::did_you_mean;
+use ah_types::shown::{did_you_mean, listed, quoted};
 
 /// A row of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl fmt::Display for RowPlace {
         match &self.counted {
             RowNaming::Lines => write!(f, ":{}", self.number),
             RowNaming::Rows => write!(f, ", row {}", self.number),
-            RowNaming::Named(name) => write!(f, ", row {} ({name:?})", self.number),
+            RowNaming::Named(name) => write!(f, ", row {} ({})", self.number, quoted(name)),
         }
     }
 }
@@ -63,7 +63,7 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.column.is_empty() {
-            write!(f, "column {:?}: ", self.column)?;
+            write!(f, "column {}: ", quoted(&self.column))?;
         }
         write!(f, "expected {}, found {}; {}", self.expected, self.found, self.hint)
     }
@@ -84,8 +84,9 @@ pub enum ImportError {
     },
     /// A flag names a column that the table does not have.
     #[error(
-        "{}: {flag}: there is no column {column:?}; the columns are {}{}",
+        "{}: {flag}: there is no column {}; the columns are {}{}",
         path.display(),
+        quoted(column),
         listed(known),
         did_you_mean(column, known)
     )]
@@ -159,24 +160,6 @@ impl ImportError {
 
 pub(super) fn io_error(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> ImportError {
     move |source| ImportError::Io { path: path.to_owned(), action, source }
-}
-
-/// Returns the first twenty names, and how many more there are.
-pub(super) fn listed(names: &[String]) -> String {
-    const MOST: usize = 20;
-    let mut list = names.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join(", ");
-    if names.len() > MOST {
-        list.push_str(&format!(", and {} more", names.len() - MOST));
-    }
-    list
-}
-
-/// Text of a file in quotes, cut after 60 characters.
-pub(super) fn quoted(text: &str) -> String {
-    match text.char_indices().nth(60) {
-        Some((end, _)) => format!("{:?}", format!("{}…", &text[..end])),
-        None => format!("{text:?}"),
-    }
 }
 
 #[cfg(feature = "cli")]

@@ -1,5 +1,6 @@
 //! The first reading: finds every error, and whether each feature is numerical.
 
+use ah_types::shown::quoted;
 use ah_types::{Feature, FeatureKind, Schema};
 
 use super::error::{Fault, ImportError, RowPlace};
@@ -77,7 +78,7 @@ impl SeenValues {
             (number, format!("a name, as in {names} other rows"))
         };
         let hint = "mend it, or give --categorical with this column if its numbers are names";
-        let fault = Fault { column: self.name, expected, found: format!("{found:?}"), hint };
+        let fault = Fault { column: self.name, expected, found: quoted(&found), hint };
         Err(ImportError::Row { place, fault: Box::new(fault) })
     }
 }

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::error::{ImportError, listed};
+use ah_types::shown::{listed, quoted};
+
+use super::error::ImportError;
 
 /// The parameters of an import.
 // On the command line, the doc comments are the help texts.
@@ -116,11 +118,11 @@ impl ImportParams {
         {
             if let Some(name) = list.iter().enumerate().find_map(|(i, n)| list[..i].contains(n).then_some(n))
             {
-                return wrong(flag, "each column once", format!("{name:?} twice"));
+                return wrong(flag, "each column once", format!("{} twice", quoted(name)));
             }
         }
         if let Some(name) = self.features.iter().find(|f| self.choice.contains(f) || self.time.contains(f)) {
-            return wrong("--features", "columns that are not the choice or its time", format!("{name:?}"));
+            return wrong("--features", "columns that are not the choice or its time", quoted(name));
         }
         self.constants()?;
         if self.output.exists() && !self.append {
@@ -139,10 +141,10 @@ impl ImportParams {
                 Some((name, _)) if known(name) || pairs.iter().any(|(n, _)| *n == name) => {
                     let features = listed(&self.features);
                     let expected = format!("a feature besides {features}, once");
-                    return Err(ImportError::parameter("--set", expected, format!("{name:?}")));
+                    return Err(ImportError::parameter("--set", expected, quoted(name)));
                 }
                 Some(pair) => pairs.push(pair),
-                None => return Err(ImportError::parameter("--set", "FEATURE=VALUE", format!("{text:?}"))),
+                None => return Err(ImportError::parameter("--set", "FEATURE=VALUE", quoted(text))),
             }
         }
         Ok(pairs)

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use ah_types::shown::{listed, quoted};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::benchmarks::Defaults;
-use super::error::{ImportError, listed};
+use super::error::ImportError;
 use super::params::ImportParams;
 use super::table::Table;
 use super::times::TimeRules;
@@ -138,7 +139,7 @@ impl<'a> Finder<'a> {
             features.iter().map(FeatureRole::name).find(|n| ["choice", "feedback"].contains(n))
         {
             let expected = "other names than those of the log's own columns; rename it in the table";
-            return Err(ImportError::parameter("--features", expected, format!("{taken:?}")));
+            return Err(ImportError::parameter("--features", expected, quoted(taken)));
         }
         Ok(features)
     }
@@ -174,11 +175,7 @@ impl<'a> Finder<'a> {
             return Err(self.missing("--time", "the column of the times"));
         }
         if let Some(both) = choice.iter().find(|name| time.contains(name)) {
-            return Err(ImportError::parameter(
-                "--time",
-                "a column that is not the choice",
-                format!("{both:?}"),
-            ));
+            return Err(ImportError::parameter("--time", "a column that is not the choice", quoted(both)));
         }
         Ok((self.all("--choice", choice)?, self.all("--time", time)?))
     }

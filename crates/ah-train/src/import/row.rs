@@ -1,5 +1,6 @@
 //! One row of a table as an input, a choice and its timings.
 
+use ah_types::shown::{listed, quoted};
 use ah_types::{FeatureKind, fields};
 use rustc_hash::FxHashSet;
 
@@ -124,12 +125,12 @@ fn name_choice(columns: &[Column], table: &dyn Table, name: &mut String) -> Resu
             Some(_) => {}
         }
     }
-    let all = || columns.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(", ");
+    let all = || listed(columns.iter().map(|c| c.name.as_str()));
     if name.is_empty() {
         return Err(Fault::new(&all(), "the name of a choice", "nothing"));
     }
     if name.contains(['\n', '\r']) {
-        return Err(Fault::new(&all(), "the name of a choice on one line", format!("{name:?}")));
+        return Err(Fault::new(&all(), "the name of a choice on one line", quoted(name)));
     }
     Ok(())
 }
@@ -150,7 +151,7 @@ fn check_structure(columns: &[Column], table: &dyn Table, name: &str) -> Result<
         column: column.to_owned(),
         expected: "keys without = and values without _ and =, as the choice is named KEY=VALUE_KEY=VALUE"
             .to_owned(),
-        found: format!("{name:?}"),
+        found: quoted(name),
         hint: if column.is_empty() {
             MEND
         } else {

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use ah_types::log::{LogWriter, Metadata, RowBatch};
+use ah_types::shown::listed;
 use ah_types::{FeatureKind, Schema};
 use rustc_hash::{FxHashSet, FxHasher};
 use std::hash::Hasher;
 
 use super::device;
-use super::error::{ImportError, io_error, listed};
+use super::error::{ImportError, io_error};
 use super::params::ImportParams;
 use super::reading::{SkippedRows, each_row};
 use super::repetitions::{Repetitions, RowId};

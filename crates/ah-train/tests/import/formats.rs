@@ -122,7 +122,7 @@ fn a_cache_that_contradicts_itself_is_refused() {
         "cache.json",
         text.replace(r#"{"block_size_x": 64, "vector": 2"#, r#"{"block_size_x": 32, "vector": 2"#),
     );
-    assert_snapshot!(folder.error(&params), @r#"cache.json: expected a cache of Kernel Tuner with the values 64,2 of block_size_x, vector in the entry "64,2", found 32,2; mend the file, or name its format with --format"#);
+    assert_snapshot!(folder.error(&params), @r#"cache.json: expected a cache of Kernel Tuner with the values of block_size_x, vector in the entry "64,2", found "32,2"; mend the file, or name its format with --format"#);
 }
 
 #[test]

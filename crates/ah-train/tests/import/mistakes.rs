@@ -154,3 +154,26 @@ fn flags_that_do_not_fit_together() {
     --features: expected other names than those of the log's own columns; rename it in the table, found "feedback"
     "#);
 }
+
+/// Found by fuzzing: names of columns and entries moved the cursor, and a table of long names filled the screen.
+#[test]
+fn errors_are_short_and_printable() {
+    let folder = Folder::new();
+    let long = "x".repeat(5000);
+    let bell = "a\u{7}\u{1b}[2J";
+    let tables = [
+        ("a.csv", format!("{bell},{long}\n1,2\n")),
+        ("b.csv", format!("M,N,dtype,{bell},{bell}\n")),
+        ("c.csv", format!("M,N,dtype,BLOCK_M,num_warps,ms\n1,2,{long},3,4,{bell}\n")),
+        ("d.json", format!(r#"{{"{}": 1, "{long}": 2}}"#, "a\\u0007\\u001b")),
+        ("e.json", format!(r#"{{"benchmarks": [{{"name": "a\u007f{long}", "time_unit": "{long}"}}]}}"#)),
+        (
+            "f.json",
+            format!(r#"{{"tune_params_keys": ["b"], "cache": {{"a\u0007{long}": {{"b": "{long}"}}}}}}"#),
+        ),
+    ];
+    for (name, table) in tables {
+        let error = folder.error(&folder.table(name, &table));
+        assert!(error.len() < 1000 && !error.contains(char::is_control), "{name}: {error:?}");
+    }
+}

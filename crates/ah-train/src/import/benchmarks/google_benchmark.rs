@@ -1,6 +1,7 @@
 //! Google Benchmark's `--benchmark_format=json`: a row a run. A name `BM_sort/radix/n:1024/8` becomes the
 //! columns `benchmark` (`BM_sort`), `arg0` (`radix`), `n` (1024) and `arg2` (8).
 
+use ah_types::shown::quoted;
 use serde_json::{Map, Value as Json, json};
 
 use super::results::{Defaults, Misfit, Results, list, typed};
@@ -27,10 +28,8 @@ pub fn read(document: &Json) -> Result<Results, Misfit> {
             Some("ms") => 1.0,
             Some("s") => 1e-3,
             Some(unit) => {
-                return Err(Misfit::new(
-                    format!("ns, us, ms or s as time_unit of {name}"),
-                    format!("{unit:?}"),
-                ));
+                let expected = format!("ns, us, ms or s as time_unit of {}", quoted(name));
+                return Err(Misfit::new(expected, quoted(unit)));
             }
         };
         for key in [TIME, "cpu_time"] {

@@ -4,10 +4,10 @@
 //! Each entry has a configuration, `time` (the mean, ms) and `times` (all runs, ms). In place of the time,
 //! it may have the reason why there is none.
 
+use ah_types::shown::{listed, quoted};
 use serde_json::{Map, Value as Json};
 
 use super::results::{Defaults, Misfit, Results, list};
-use crate::import::error::quoted;
 use crate::import::params::Unit;
 
 const TIMES: &str = "times";
@@ -23,7 +23,7 @@ pub fn read(document: &Json) -> Result<Results, Misfit> {
     let mut rows = Vec::with_capacity(cache.len());
     for (name, entry) in cache {
         let Some(entry) = entry.as_object() else {
-            return Err(Misfit::new(format!("an object under {name:?}"), quoted(&entry.to_string())));
+            return Err(Misfit::new(format!("an object under {}", quoted(name)), quoted(&entry.to_string())));
         };
         agree(name, &keys, entry)?;
         let mut row: Map<String, Json> = problem.iter().cloned().collect();
@@ -72,6 +72,6 @@ fn agree(name: &str, keys: &[String], entry: &Map<String, Json>) -> Result<(), M
     if agree {
         return Ok(());
     }
-    let expected = format!("the values {name} of {} in the entry {name:?}", keys.join(", "));
-    Err(Misfit::new(expected, values.join(",")))
+    let expected = format!("the values of {} in the entry {}", listed(keys), quoted(name));
+    Err(Misfit::new(expected, quoted(&values.join(","))))
 }

@@ -9,6 +9,7 @@ mod kernel_tuner;
 mod results;
 mod t4;
 
+use ah_types::shown::listed;
 use serde_json::{Map, Value as Json};
 
 pub use results::{Defaults, NamedRow, Results};
@@ -45,7 +46,7 @@ pub fn recognize(document: &Json) -> Result<Results, Misfit> {
     let keys: Vec<&str> = document.as_object().into_iter().flat_map(Map::keys).map(String::as_str).collect();
     Err(Misfit::new(
         format!("a list of objects, or one of these: {}", names.join(", ")),
-        format!("an object with the keys {}", keys.join(", ")),
+        format!("an object with the keys {}", listed(keys)),
     ))
 }
 

@@ -1,8 +1,8 @@
 //! The rows of a document, the defaults of its format, and functions that the formats share.
 
+use ah_types::shown::quoted;
 use serde_json::{Map, Value as Json};
 
-use crate::import::error::quoted;
 use crate::import::params::Unit;
 
 /// The roles that a format gives to its columns. A flag overrides each.
@@ -45,12 +45,14 @@ impl Misfit {
 
 /// Returns the object or list under this key.
 pub fn field<'a>(object: &'a Json, key: &str) -> Result<&'a Json, Misfit> {
-    object.get(key).ok_or_else(|| Misfit::new(format!("the key {key:?}"), "none"))
+    object.get(key).ok_or_else(|| Misfit::new(format!("the key {}", quoted(key)), "none"))
 }
 
 pub fn list<'a>(object: &'a Json, key: &str) -> Result<&'a Vec<Json>, Misfit> {
     let value = field(object, key)?;
-    value.as_array().ok_or_else(|| Misfit::new(format!("a list under {key:?}"), quoted(&value.to_string())))
+    value
+        .as_array()
+        .ok_or_else(|| Misfit::new(format!("a list under {}", quoted(key)), quoted(&value.to_string())))
 }
 
 /// Returns a number if the text is one: some tools write all values as text.

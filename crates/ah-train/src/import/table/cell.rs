@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use ah_types::shown::quoted;
 use ah_types::{FeatureKind, Scalar};
-
-use crate::import::error::quoted;
 
 /// One cell of a table.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,6 +3,7 @@
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
+use ah_types::shown::quoted;
 use rustc_hash::FxHashSet;
 
 use super::cell::Cell;
@@ -39,7 +40,7 @@ impl Delimited {
             return Err(ImportError::Unreadable {
                 path: path.to_owned(),
                 expected: "distinct columns".to_owned(),
-                found: format!("{name:?} twice"),
+                found: format!("{} twice", quoted(name)),
                 hint: "rename one",
             });
         }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{BufRead, Lines};
 use std::path::{Path, PathBuf};
 
-use ah_types::shown::reason;
+use ah_types::shown::{quoted, reason};
 use rustc_hash::FxHashSet;
 use serde_json::{Map, Value as Json};
 
@@ -12,7 +12,7 @@ use super::cell::Cell;
 use super::files::text;
 use super::rows::Table;
 use crate::import::benchmarks::{self, Defaults, NamedRow, Results};
-use crate::import::error::{Fault, ImportError, RowNaming, RowPlace, io_error, quoted};
+use crate::import::error::{Fault, ImportError, RowNaming, RowPlace, io_error};
 
 /// A JSON object a line. The columns are those of the first thousand rows.
 pub struct JsonLines {

@@ -7,11 +7,12 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::reader::RowIter;
 use ::parquet::record::{Field, Row};
+use ah_types::shown::quoted;
 
 use super::cell::Cell;
 use super::files::file;
 use super::rows::Table;
-use crate::import::error::{ImportError, RowNaming, quoted};
+use crate::import::error::{ImportError, RowNaming};
 
 /// A Parquet file.
 pub struct Parquet {

@@ -3,8 +3,9 @@
 use ah_types::{Feature, Schema, Value, expr};
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|text: &str| {
-    if let Ok(parsed) = expr::parse(text) {
+fuzz_target!(|bytes: &[u8]| {
+    let text = String::from_utf8_lossy(bytes);
+    if let Ok(parsed) = expr::parse(&text) {
         assert_eq!(expr::parse(&parsed.to_string()).as_ref(), Ok(&parsed));
         let schema = Schema::new([Feature::numerical("m"), Feature::categorical("c")]).unwrap();
         if let Ok(typed) = parsed.resolve(&schema) {

@@ -15,7 +15,8 @@ use names::{Case, Namer, is_identifier};
 
 const RESERVED: &str = "type self Self class for a b x1";
 
-fuzz_target!(|input: &str| {
+fuzz_target!(|bytes: &[u8]| {
+    let input = String::from_utf8_lossy(bytes);
     // The first character says what to check: each check alone is three times as fast as all.
     let mut characters = input.chars();
     let first = characters.next().map_or(0, u32::from);

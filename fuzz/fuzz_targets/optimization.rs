@@ -3,8 +3,9 @@
 use ah_types::{Features, Optimization, Schema};
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|text: &str| {
-    match Optimization::from_toml(text) {
+fuzz_target!(|bytes: &[u8]| {
+    let text = String::from_utf8_lossy(bytes);
+    match Optimization::from_toml(&text) {
         Ok(optimization) => {
             let schema = optimization.schema().expect("checked on reading");
             for schema in [schema, Schema::default()] {

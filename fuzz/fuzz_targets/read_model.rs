@@ -5,8 +5,9 @@ use ah_runtime::{Heuristic, LoadedModel};
 use ah_types::{FeatureKind, Model, Scalar, Value};
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|text: &str| {
-    let Ok(model) = Model::parse(text) else { return };
+fuzz_target!(|bytes: &[u8]| {
+    let text = String::from_utf8_lossy(bytes);
+    let Ok(model) = Model::parse(&text) else { return };
     assert_eq!(Model::parse(&model.to_json()).as_ref(), Ok(&model));
     let loaded = LoadedModel::from(model.clone());
     for (turn, number) in

@@ -34,7 +34,8 @@ static HEAD: LazyLock<String> = LazyLock::new(|| {
     head.to_owned()
 });
 
-fuzz_target!(|text: &str| {
+fuzz_target!(|bytes: &[u8]| {
+    let text = String::from_utf8_lossy(bytes);
     let text = match text.strip_prefix('!') {
         Some(whole) => whole.to_owned(),
         None => format!("{}\"picks\": [{text}]}}", *HEAD),
@@ -44,7 +45,7 @@ fuzz_target!(|text: &str| {
     if serde_json::from_str::<serde::de::IgnoredAny>(&text).is_err() {
         return;
     }
-    for n in [0.0, 16.0, 100.0, 112.0, 999.0, 1000.0, 1024.0, 1e300, f64::INFINITY, f64::NAN] {
+    for n in [16.0, 100.0, 1000.0, f64::NAN] {
         let ran = multi.run(&[n.into(), "f32".into()], |kernel| Ok::<_, String>(kernel()));
         assert!(ran == Ok(0) || (ran == Ok(1) && n < 1000.0));
     }

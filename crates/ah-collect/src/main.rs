@@ -7,7 +7,7 @@ use ah_cli::ShellCommand;
 use ah_cli::status;
 use ah_collect::backend::{self, Backend};
 use ah_collect::cli::{self, Listing, MergeFlags, RunFlags, RunnerSource};
-use ah_collect::worker::{Limits, Worker};
+use ah_collect::worker::{self, Limits};
 use ah_collect::{CollectError, CudaSource};
 use ah_measure::Runner;
 use ah_types::Optimization;
@@ -162,11 +162,11 @@ impl Flags {
         let mut arguments = vec!["--name".to_owned(), optimization.name.clone()];
         arguments.extend(["--backend".to_owned(), backend.name().to_owned()]);
         arguments.extend(["--device".to_owned(), device.to_string()]);
-        let mut command = Worker::command(arguments)?;
+        let mut command = worker::command(arguments)?;
         if let Some(path) = &self.optimization {
             command.arg("--optimization").arg(path);
         }
-        let worker = Worker::start(command, limits, optimization.clone()).map_err(CollectError::Device)?;
+        let worker = worker::start(command, limits, optimization.clone()).map_err(CollectError::Device)?;
         Ok(Box::new(worker))
     }
 }

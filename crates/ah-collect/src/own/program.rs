@@ -11,7 +11,7 @@ use super::decision::Decision;
 use super::functions::{Check, FunctionRunner, Functions};
 use crate::cli::{self, Listing, RunFlags, RunnerSource};
 use crate::error::CollectError;
-use crate::worker::{Limits, Worker};
+use crate::worker::{self, Limits};
 
 impl<T: Clone + Send + 'static> Decision<T> {
     /// Runs the whole program: the command line of `ah-collect` for this decision. It appends to a log,
@@ -49,7 +49,7 @@ impl<T: Clone + Send + 'static> RunnerSource for FunctionSource<T> {
         if matches!(self.functions.check, Check::None) {
             warning("no check is given, so a wrong result is not noticed; add .check(...)");
         }
-        let worker = Worker::start(Worker::command([])?, limits, optimization.clone());
+        let worker = worker::start(worker::command([])?, limits, optimization.clone());
         Ok(vec![Box::new(worker.map_err(CollectError::Device)?)])
     }
 

@@ -9,7 +9,21 @@
 
 mod child;
 mod parent;
+mod process;
 mod protocol;
 
+use std::process::Command;
+
+use ah_types::Optimization;
+
 pub use child::serve;
-pub use parent::{Limits, Worker};
+pub use parent::Worker;
+pub use process::{Limits, command};
+
+/// Starts `command`, a program that calls [`serve`].
+///
+/// # Errors
+/// The reason why it could not start or open its device.
+pub fn start(command: Command, limits: Limits, optimization: Optimization) -> Result<Worker, String> {
+    Worker::over(process::Link::new(command, limits), optimization)
+}

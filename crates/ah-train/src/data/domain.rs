@@ -7,14 +7,9 @@ use ah_types::log::Metadata;
 use ah_types::shown::listed;
 use ah_types::{ChoiceId, Features, Optimization, Precondition, Schema};
 
+use super::evidence;
 use super::table::Table;
 use crate::error::TrainError;
-
-/// The least share of measured inputs outside a precondition that shows that the domain is larger. Fewer may be
-/// corrupt rows.
-const LEAST_SHARE: f64 = 0.001;
-/// The least number of such inputs: a single one proves nothing.
-const LEAST_INPUTS: usize = 2;
 
 /// Returns the optimization's precondition for the log's device, and the inputs outside it.
 ///
@@ -35,7 +30,7 @@ pub fn precondition(
     let all = 0..inputs as u32;
     let outside: Vec<u32> =
         all.filter(|&i| typed.eval(&*table.inputs[i as usize].values) != Some(true)).collect();
-    let enough = ((inputs as f64 * LEAST_SHARE).ceil() as usize).max(LEAST_INPUTS);
+    let enough = evidence::least(inputs);
     if outside.len() >= enough {
         warnings.push(format!(
             "the precondition {text} is left out: the log measures {} of its {inputs} inputs outside it",

@@ -7,6 +7,7 @@
 pub mod columns;
 pub mod crossovers;
 pub mod domain;
+mod evidence;
 mod exclude;
 pub mod formula;
 pub mod irregularities;

@@ -9,6 +9,7 @@ use std::ops::Range;
 use ah_types::log::Log;
 use ah_types::{ChoiceId, Value, median};
 
+use super::evidence;
 use crate::error::TrainError;
 use crate::policy::CellFilter;
 
@@ -65,6 +66,8 @@ pub struct Table {
     pub copies: usize,
     /// The number of cells that the filter left out.
     pub filtered: usize,
+    /// By choice: true if too few inputs of the log measure it to learn it. A corrupt name must not ship.
+    rare: Vec<bool>,
 }
 
 /// Consecutive inputs of a log that count alike: those that one of its files was the first to hold.
@@ -140,7 +143,12 @@ impl Table {
                 cells: range,
             });
         }
-        Self { choices, inputs, cells, copies, filtered }
+        let mut measured = vec![0; choices.len()];
+        for cell in &cells {
+            measured[cell.choice.index()] += 1;
+        }
+        let rare = measured.iter().map(|&count| count < evidence::least(inputs.len())).collect();
+        Self { choices, inputs, cells, copies, filtered, rare }
     }
 
     /// Returns a table of these inputs alone.
@@ -152,7 +160,20 @@ impl Table {
             Input { cells: start..index(cells.len()), ..self.inputs[input as usize].clone() }
         };
         let inputs = inputs.iter().map(&mut part).collect();
-        Self { choices: self.choices.clone(), inputs, cells, copies: self.copies, filtered: self.filtered }
+        let (choices, rare) = (self.choices.clone(), self.rare.clone());
+        Self { choices, inputs, cells, copies: self.copies, filtered: self.filtered, rare }
+    }
+
+    /// Returns whether too few inputs of the log measure a choice to learn it. It still counts as a winner
+    /// when a heuristic is judged.
+    #[must_use]
+    pub fn is_rare(&self, choice: ChoiceId) -> bool {
+        self.rare[choice.index()]
+    }
+
+    /// Returns the names of the choices that are not learned.
+    pub fn rare(&self) -> impl Iterator<Item = &str> {
+        self.choices.iter().zip(&self.rare).filter(|(_, rare)| **rare).map(|(name, _)| name.as_str())
     }
 
     /// Returns the measured cells of an input, by choice.
@@ -227,7 +248,8 @@ impl Table {
                 total[cell.choice.index()] += weight * (cell.log_slowdown - missing);
             }
         }
-        let best = (0..total.len()).min_by(|&a, &b| total[a].total_cmp(&total[b]));
+        let learned = (0..total.len()).filter(|&choice| !self.rare[choice]);
+        let best = learned.min_by(|&a, &b| total[a].total_cmp(&total[b]));
         ChoiceId(index(best.unwrap_or(0)))
     }
 }

@@ -33,7 +33,8 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// Returns the costs of a table with this fallback, for the choices where `keep` is true.
+    /// Returns the costs of a table with this fallback, for the choices where `keep` is true. Rare choices have
+    /// none, so they are never ranked.
     pub fn new(table: &Table, fallback: ChoiceId, keep: impl Fn(ChoiceId) -> bool) -> Self {
         let mut targets = Self {
             choices: table.choices.len(),
@@ -44,7 +45,9 @@ impl Targets {
         for input in 0..table.inputs.len() as u32 {
             if table.is_usable(input) {
                 let failed = quantised(table.fallback_price(input, fallback));
-                targets.costs.extend(table.cells(input).iter().filter(|c| keep(c.choice)).map(|c| {
+                let learned =
+                    table.cells(input).iter().filter(|c| keep(c.choice) && !table.is_rare(c.choice));
+                targets.costs.extend(learned.map(|c| {
                     let usable = c.log_slowdown.is_finite();
                     let cost = if usable { quantised(c.log_slowdown) } else { failed };
                     Cost { choice: c.choice, cost, usable }

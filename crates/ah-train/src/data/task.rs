@@ -13,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::columns::RankedFeatures;
 use super::crossovers;
+use super::evidence;
 use super::exclude;
 use super::split::{self, Partition};
 use super::table::{LogPart, Table};
@@ -318,6 +319,14 @@ fn table(
     }
     if table.filtered > 0 {
         warnings.push(format!("{} cells left out by the training policy", table.filtered));
+    }
+    if table.rare().next().is_some() {
+        let (least, inputs) = (evidence::least(table.inputs.len()), table.inputs.len());
+        warnings.push(format!(
+            "choices that fewer than {least} of {inputs} inputs measure are not learned: {}; \
+             measure them on more inputs, or mend their names",
+            listed(table.rare())
+        ));
     }
     if let Some(path) = &params.weights {
         warnings.extend(weights::read(path, &mut table)?);

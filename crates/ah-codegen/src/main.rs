@@ -9,6 +9,9 @@ use ah_codegen::{CodegenError, Detail, Report, Request, WriteMode, generate};
 use ah_types::Model;
 use cli::{Arguments, RequestArguments};
 
+#[global_allocator]
+static MEMORY: ah_cli::Memory = ah_cli::Memory::new();
+
 /// An error that ends the command.
 #[derive(Debug, thiserror::Error)]
 enum Failure {

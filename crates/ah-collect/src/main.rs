@@ -14,6 +14,9 @@ use ah_types::Optimization;
 use ah_types::log::Log;
 use clap::{Parser, ValueEnum};
 
+#[global_allocator]
+static MEMORY: ah_cli::Memory = ah_cli::Memory::new();
+
 fn main() -> ExitCode {
     let flags: Flags = ah_cli::arguments::parse();
     flags.run.terminal.apply();
@@ -173,6 +176,7 @@ impl Flags {
 
 impl RunnerSource for Flags {
     fn open(&self, name: Option<&str>, limits: Limits) -> Result<Vec<Box<dyn Runner>>, CollectError> {
+        MEMORY.let_callers_handle_it();
         if let Some(commands) = self.commands(name)? {
             return Ok(vec![commands]);
         }
@@ -202,6 +206,7 @@ impl RunnerSource for Flags {
     }
 
     fn open_in_worker(&self) -> Result<Box<dyn Runner>, CollectError> {
+        MEMORY.let_callers_handle_it();
         if let Some(source) = self.cuda_source(None)? {
             return source.open(self.device);
         }

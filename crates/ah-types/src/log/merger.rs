@@ -1,7 +1,5 @@
 //! Merges several files into one log.
 
-use std::collections::TryReserveError;
-use std::hint::black_box;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -11,11 +9,6 @@ use super::metadata::Metadata;
 use crate::choice::ChoiceId;
 use crate::context::Value;
 use crate::feature::Schema;
-
-/// Free address space that reading keeps, in bytes. The many small allocations cannot report a failure: they abort.
-const HEADROOM: usize = 64 << 20;
-/// [`HEADROOM`] is checked once for this many bytes of text. They take up to 50 times as much memory.
-const UNCHECKED: usize = 1 << 20;
 
 /// The contents of all files so far.
 pub(super) struct Merger {
@@ -34,8 +27,6 @@ pub(super) struct Merger {
     pub(super) irregularities: Irregularities,
     /// The choices that the metadata of the files list; `None` if one of them lists none.
     listed: Option<FxHashSet<String>>,
-    /// Bytes of text since the headroom was checked.
-    unchecked: usize,
 }
 
 impl Merger {
@@ -52,7 +43,6 @@ impl Merger {
             sources: Vec::new(),
             irregularities: Irregularities::default(),
             listed: Some(FxHashSet::default()),
-            unchecked: 0,
         }
     }
 
@@ -62,24 +52,6 @@ impl Merger {
             (Some(listed), Some(choices)) => listed.extend(choices.iter().cloned()),
             _ => self.listed = None,
         }
-    }
-
-    /// Makes room for a row of this many bytes.
-    ///
-    /// # Errors
-    /// Memory runs out.
-    pub(super) fn make_room(&mut self, bytes: usize) -> Result<(), TryReserveError> {
-        self.unchecked += bytes;
-        if self.unchecked > UNCHECKED {
-            self.unchecked = 0;
-            let mut headroom = Vec::<u8>::new();
-            headroom.try_reserve_exact(HEADROOM)?;
-            // The compiler removes an allocation without visible use.
-            black_box(&headroom);
-        }
-        self.samples.try_reserve(1)?;
-        self.inputs.try_reserve(1)?;
-        self.input_ids.try_reserve(1)
     }
 
     pub(super) fn category(&mut self, text: &str) -> Value {

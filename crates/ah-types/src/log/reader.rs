@@ -128,7 +128,6 @@ fn read_into(
         if options.max_rows.is_some_and(|max| rows >= max) {
             break;
         }
-        merger.make_room(text.len()).map_err(|_| io_error(path, "read")(out_of_memory(line)))?;
         let Err(fault) = state.row(text, merger) else {
             rows += 1;
             continue;
@@ -160,11 +159,6 @@ fn read_into(
     let new_inputs = (merger.inputs.len() - inputs_before) as u64;
     merger.sources.push(Source { path: path.to_owned(), hash: end.hash, rows, new_inputs });
     Ok(())
-}
-
-fn out_of_memory(line: u64) -> std::io::Error {
-    let why = format!("line {line}: out of memory; raise its limit (ulimit -v), or give a shorter log");
-    std::io::Error::new(std::io::ErrorKind::OutOfMemory, why)
 }
 
 fn agree(path: &Path, merger: &Merger, metadata: &Metadata) -> Result<(), LogError> {

@@ -19,7 +19,6 @@ pub struct Memory {
 
 impl Memory {
     /// Returns the allocator.
-    #[must_use]
     #[allow(clippy::new_without_default)] // It is a static.
     pub const fn new() -> Self {
         Self { callers_handle_it: AtomicBool::new(false) }

@@ -166,7 +166,6 @@ impl Table {
 
     /// Returns whether too few inputs of the log measure a choice to learn it. It still counts as a winner
     /// when a heuristic is judged.
-    #[must_use]
     pub fn is_rare(&self, choice: ChoiceId) -> bool {
         self.rare[choice.index()]
     }

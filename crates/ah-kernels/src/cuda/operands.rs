@@ -76,7 +76,7 @@ impl Operands {
     }
 
     /// Fills the operands of a product with random numbers, and computes sampled elements of it in float64.
-    /// The result has the type of `a`; If `tf32`, operands in float32 are rounded.
+    /// The result has the type of `a`. If `tf32`, operands in float32 are rounded.
     pub(crate) fn product(
         &self,
         gpu: &Gpu,

@@ -1,32 +1,23 @@
 //! The checked table `[cuda]`: the choices, and the launch of each on an input.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use ah_kernels::cuda::source::{Argument, ArgumentType, BufferPlan, Fill, InputPlan, LaunchPlan, UserSource};
+use ah_kernels::cuda::source::{InputPlan, LaunchPlan, UserSource};
 use ah_measure::Failure;
 use ah_types::shown::did_you_mean;
-use ah_types::{Context, Feature, FeatureKind, Optimization, Schema, Value};
+use ah_types::{Context, Optimization, Schema, Value};
 use toml::Spanned;
 
-use super::super::drawn::{self, Draw, ScalarText};
+use super::super::drawn::{self, Draw};
+use super::arguments::Arguments;
 use super::expression::{Condition, Located, NumberExpression};
-use super::format::{ArgumentTable, CudaTable, ReferenceTable};
+use super::format::{CudaTable, ReferenceTable};
+use super::launch::LaunchExpressions;
 use super::mistake::Mistake;
+use super::parameters::{self, CudaChoice};
 
 /// Most threads of a block on every device of today.
 const MOST_THREADS: u64 = 1024;
-/// More combinations of parameters than this are a mistake.
-const MOST_CHOICES: usize = 10_000;
-/// The scalars that a kernel can take.
-const SCALARS: [ArgumentType; 6] = [
-    ArgumentType::Float32,
-    ArgumentType::Float64,
-    ArgumentType::Int32,
-    ArgumentType::UInt32,
-    ArgumentType::Int64,
-    ArgumentType::UInt64,
-];
 
 /// The kernel that a table `[cuda]` describes.
 #[derive(Debug)]
@@ -44,18 +35,8 @@ pub(super) struct CudaKernel {
     /// The constraints that depend on the input.
     constraints: Vec<Condition>,
     reference: Reference,
-    buffers: Vec<BufferExpressions>,
-    arguments: Vec<ArgumentExpression>,
+    arguments: Arguments,
     tolerance: Option<f64>,
-}
-
-/// One configuration of the kernel.
-#[derive(Debug)]
-pub(super) struct CudaChoice {
-    pub(super) name: String,
-    /// The parameters' values, in the order of the schema, which has them after the features.
-    values: Vec<Value>,
-    defines: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -66,30 +47,6 @@ enum Reference {
     Kernel(LaunchExpressions),
 }
 
-/// A launch as expressions over features and parameters.
-#[derive(Debug)]
-struct LaunchExpressions {
-    kernel: String,
-    grid: Vec<NumberExpression>,
-    block: Vec<NumberExpression>,
-    shared_memory: Option<NumberExpression>,
-}
-
-#[derive(Debug)]
-struct BufferExpressions {
-    name: String,
-    element: ArgumentType,
-    length: NumberExpression,
-    fill: Fill,
-    is_output: bool,
-}
-
-#[derive(Debug)]
-enum ArgumentExpression {
-    Buffer(usize),
-    Scalar(ArgumentType, NumberExpression),
-}
-
 impl CudaKernel {
     /// Checks a table against its optimization. Paths in it are relative to `folder`.
     pub(super) fn new(
@@ -98,19 +55,19 @@ impl CudaKernel {
         folder: &Path,
     ) -> Result<Self, Mistake> {
         let features = optimization.schema().map_err(|e| Mistake::anywhere(e.to_string()))?;
-        let all = with_parameters(&features, &table.parameters)?;
+        let all = parameters::extend(&features, &table.parameters)?;
         let conditions =
             table.constraints.iter().map(|c| Condition::new("cuda.constraints", c, &all, features.len()));
         let (of_input, of_parameters): (Vec<_>, Vec<_>) =
             conditions.collect::<Result<Vec<_>, _>>()?.into_iter().partition(|c| c.uses_features);
-        let choices = choices(&table.parameters, &features, &of_parameters)?;
+        let choices = parameters::choices(&table.parameters, &features, &of_parameters)?;
         let launch = LaunchExpressions::new(
             "cuda",
             (table.kernel.clone(), &table.grid, &table.block, table.shared_memory.as_ref()),
             &all,
         )?;
         let reference = reference(table.reference.as_ref(), optimization, &choices, &all)?;
-        let (buffers, arguments) = arguments(&table.arguments, &features)?;
+        let arguments = Arguments::new(&table.arguments, &features)?;
         let work = |key: &str, value: &Option<Located>| {
             value.as_ref().map(|value| NumberExpression::new(key, value, &features)).transpose()
         };
@@ -126,7 +83,6 @@ impl CudaKernel {
             draws,
             launch,
             reference,
-            buffers,
             arguments,
             features,
         })
@@ -143,23 +99,7 @@ impl CudaKernel {
     /// The input cannot be made, in words.
     pub(super) fn plan(&self, context: &Context) -> Result<InputPlan, String> {
         let features = self.row(context)?;
-        let buffers = self.buffers.iter().map(|buffer| {
-            Ok(BufferPlan {
-                name: buffer.name.clone(),
-                element: buffer.element,
-                length: buffer.length.whole(&features, 1, 1 << 44)?,
-                fill: buffer.fill,
-                is_output: buffer.is_output,
-            })
-        });
-        let buffers = buffers.collect::<Result<_, String>>()?;
-        let arguments = self.arguments.iter().map(|argument| {
-            Ok(match argument {
-                ArgumentExpression::Buffer(index) => Argument::Buffer(*index),
-                ArgumentExpression::Scalar(ty, value) => Argument::Scalar(*ty, value.number(&features)?),
-            })
-        });
-        let arguments = arguments.collect::<Result<_, String>>()?;
+        let (buffers, arguments) = self.arguments.plan(&features)?;
         let launches: Vec<_> = self.choices.iter().map(|choice| self.launch(&features, choice)).collect();
         let reference = match &self.reference {
             Reference::Choice(index) => launches[*index].clone().map_err(|failure| {
@@ -189,146 +129,6 @@ impl CudaKernel {
     }
 }
 
-impl LaunchExpressions {
-    fn new(
-        table: &str,
-        (kernel, grid, block, shared_memory): (String, &Located, &Located, Option<&Located>),
-        names: &Schema,
-    ) -> Result<Self, Mistake> {
-        let number =
-            |key: &str, value: &Located| NumberExpression::new(&format!("{table}.{key}"), value, names);
-        let sizes = |key: &str, value: &Located| {
-            let toml::Value::Array(values) = value.get_ref() else { return Ok(vec![number(key, value)?]) };
-            if !(1..=3).contains(&values.len()) {
-                let message = format!("{table}.{key}: expected one to three sizes, found {}", values.len());
-                return Err(Mistake::at(value.span(), message));
-            }
-            values.iter().map(|size| number(key, &Spanned::new(value.span(), size.clone()))).collect()
-        };
-        Ok(Self {
-            kernel,
-            grid: sizes("grid", grid)?,
-            block: sizes("block", block)?,
-            shared_memory: shared_memory.map(|bytes| number("shared_memory", bytes)).transpose()?,
-        })
-    }
-
-    fn plan(&self, row: &[Value], defines: &[String]) -> Result<LaunchPlan, String> {
-        let sizes = |expressions: &[NumberExpression]| {
-            let mut sizes = [1; 3];
-            for (size, expression) in sizes.iter_mut().zip(expressions) {
-                *size = small(expression.whole(row, 1, u64::from(u32::MAX >> 1))?);
-            }
-            Ok::<_, String>(sizes)
-        };
-        let shared_memory =
-            self.shared_memory.as_ref().map_or(Ok(0), |bytes| bytes.whole(row, 0, 1 << 30))?;
-        Ok(LaunchPlan {
-            kernel: self.kernel.clone(),
-            defines: defines.to_vec(),
-            grid: sizes(&self.grid)?,
-            block: sizes(&self.block)?,
-            shared_memory: small(shared_memory),
-        })
-    }
-}
-
-/// Returns a number that was checked to be at most 2³¹.
-fn small(x: u64) -> u32 {
-    u32::try_from(x).unwrap_or(u32::MAX)
-}
-
-/// Returns the features, followed by the parameters.
-fn with_parameters(
-    features: &Schema,
-    parameters: &BTreeMap<String, Spanned<Vec<ScalarText>>>,
-) -> Result<Schema, Mistake> {
-    let mut all = features.clone();
-    for (name, values) in parameters {
-        let wrong =
-            |message: String| Mistake::at(values.span(), format!("cuda.parameters.{name}: {message}"));
-        let starts_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-        if !starts_well || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-            return Err(wrong("expected the name of a macro: letters, digits and _".to_owned()));
-        }
-        let kind = match values.get_ref().as_slice() {
-            [] => return Err(wrong("expected at least one value".to_owned())),
-            [first, rest @ ..] => {
-                let kind = parameter(first).kind();
-                if let Some(other) = rest.iter().find(|value| parameter(value).kind() != kind) {
-                    return Err(wrong(format!("expected numbers alone or texts alone, found {other:?}")));
-                }
-                kind
-            }
-        };
-        let feature = match kind {
-            FeatureKind::Numerical => Feature::numerical(name),
-            FeatureKind::Categorical => Feature::categorical(name),
-        };
-        all.push(feature).map_err(|_| wrong("a feature has this name too; rename one".to_owned()))?;
-    }
-    Ok(all)
-}
-
-/// Returns the value of a parameter in expressions; truth values are 1 and 0, as the preprocessor needs
-/// them.
-fn parameter(value: &ScalarText) -> Value {
-    match value {
-        ScalarText::Bool(b) => Value::from(f64::from(u8::from(*b))),
-        other => other.value(),
-    }
-}
-
-/// Returns every combination of the parameters that these conditions allow.
-fn choices(
-    parameters: &BTreeMap<String, Spanned<Vec<ScalarText>>>,
-    features: &Schema,
-    conditions: &[Condition],
-) -> Result<Vec<CudaChoice>, Mistake> {
-    let mut combinations: Vec<Vec<(&str, Value)>> = vec![Vec::new()];
-    for (name, values) in parameters {
-        combinations = combinations
-            .iter()
-            .flat_map(|combination| {
-                let longer = |value| [combination.as_slice(), &[(name.as_str(), parameter(value))]].concat();
-                values.get_ref().iter().map(longer).collect::<Vec<_>>()
-            })
-            .collect();
-        if combinations.len() > MOST_CHOICES {
-            return Err(Mistake::at(
-                values.span(),
-                format!("cuda.parameters: more than {MOST_CHOICES} combinations; list fewer values"),
-            ));
-        }
-    }
-    let mut choices: Vec<CudaChoice> = Vec::new();
-    let unknown = vec![Value::from(f64::NAN); features.len()];
-    for combination in combinations {
-        let values: Vec<Value> = combination.iter().map(|(_, value)| value.clone()).collect();
-        let row = [unknown.as_slice(), &values].concat();
-        if !conditions.iter().all(|condition| condition.holds(&row)) {
-            continue;
-        }
-        // A value in a choice's name ends at the first underscore.
-        let plain = |value: &Value| value.to_string().replace(['_', '='], "-");
-        let parts: Vec<String> =
-            combination.iter().map(|(name, value)| format!("{name}={}", plain(value))).collect();
-        let name = parts.join("_");
-        if choices.iter().any(|choice| choice.name == name) {
-            return Err(Mistake::anywhere(format!("cuda.parameters: the choice {name:?} is there twice")));
-        }
-        let defines = combination.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        choices.push(CudaChoice { name, values, defines });
-    }
-    if choices.len() < 2 {
-        return Err(Mistake::anywhere(format!(
-            "cuda.parameters: the constraints leave {} choices, at least two are needed",
-            choices.len()
-        )));
-    }
-    Ok(choices)
-}
-
 fn reference(
     value: Option<&Located>,
     optimization: &Optimization,
@@ -356,92 +156,6 @@ fn reference(
             LaunchExpressions::new("cuda.reference", launch, names).map(Reference::Kernel)
         }
     }
-}
-
-fn arguments(
-    tables: &[ArgumentTable],
-    features: &Schema,
-) -> Result<(Vec<BufferExpressions>, Vec<ArgumentExpression>), Mistake> {
-    let (mut buffers, mut arguments) = (Vec::new(), Vec::new());
-    for table in tables {
-        let name = table.name.get_ref();
-        let key = |part: &str| format!("cuda.argument {name:?}: {part}");
-        let wrong = |message: &str| Mistake::at(table.name.span(), key(message));
-        let element = element(&table.element, &key("type"))?;
-        match (&table.length, &table.value) {
-            (Some(length), None) => {
-                arguments.push(ArgumentExpression::Buffer(buffers.len()));
-                buffers.push(BufferExpressions {
-                    name: name.clone(),
-                    element,
-                    length: NumberExpression::new(&key("length"), length, features)?,
-                    fill: fill(table, &key("fill"))?,
-                    is_output: table.output,
-                });
-            }
-            (None, Some(value)) if table.fill.is_none() && !table.output => {
-                if !SCALARS.contains(&element) {
-                    let names: Vec<_> = SCALARS.iter().map(|ty| ty.name()).collect();
-                    let message = format!("{}: a scalar is one of {}", key("type"), names.join(", "));
-                    return Err(Mistake::at(table.element.span(), message));
-                }
-                let value = NumberExpression::new(&key("value"), value, features)?;
-                arguments.push(ArgumentExpression::Scalar(element, value));
-            }
-            (None, Some(_)) => return Err(wrong("a scalar has no fill and is no output")),
-            _ => return Err(wrong("expected either length (a buffer) or value (a scalar)")),
-        }
-    }
-    if !buffers.iter().any(|buffer| buffer.is_output) {
-        return Err(Mistake::anywhere(
-            "cuda.argument: no buffer is an output, so a wrong result would not be noticed; add output = true",
-        ));
-    }
-    Ok((buffers, arguments))
-}
-
-fn element(name: &Spanned<String>, key: &str) -> Result<ArgumentType, Mistake> {
-    let found = ArgumentType::ALL.into_iter().find(|ty| ty.name() == name.get_ref());
-    found.ok_or_else(|| {
-        let names = ArgumentType::ALL.map(ArgumentType::name);
-        let proposal = did_you_mean(name.get_ref(), names);
-        let message =
-            format!("{key}: unknown type {:?}; types are {}{proposal}", name.get_ref(), names.join(", "));
-        Mistake::at(name.span(), message)
-    })
-}
-
-fn fill(table: &ArgumentTable, key: &str) -> Result<Fill, Mistake> {
-    let Some(value) = &table.fill else {
-        return Ok(if table.output { Fill::Nothing } else { Fill::Normal });
-    };
-    let number = |value: &toml::Value| match value {
-        #[allow(clippy::cast_precision_loss)]
-        toml::Value::Integer(x) => Some(*x as f64),
-        toml::Value::Float(x) => Some(*x),
-        _ => None,
-    };
-    let uniform = |range: &toml::Table| {
-        let [from, to] = ["from", "to"].map(|name| range.get(name).and_then(number));
-        (range.len() == 2).then_some(())?;
-        Some(Fill::Uniform(from?, to?)).filter(|_| from <= to)
-    };
-    let found = match value.get_ref() {
-        toml::Value::String(name) => match name.as_str() {
-            "nothing" => Some(Fill::Nothing),
-            "index" => Some(Fill::Index),
-            "normal" => Some(Fill::Normal),
-            _ => None,
-        },
-        toml::Value::Table(range) => uniform(range),
-        other => number(other).map(Fill::Constant),
-    };
-    found.ok_or_else(|| {
-        let expected = "expected \"normal\", \"index\", \"nothing\", a number or { from = 0, to = 9 }";
-        let found = value.get_ref();
-        let found = found.as_str().map_or_else(|| found.type_str().to_owned(), |text| format!("{text:?}"));
-        Mistake::at(value.span(), format!("{key}: {expected}, found {found}"))
-    })
 }
 
 fn source(table: &CudaTable, folder: &Path) -> Result<UserSource, Mistake> {

@@ -24,13 +24,17 @@
 //! # and the others, in order; one buffer has output = true
 //! ```
 //!
-//! `format` is the table as written, `kernel` the checked one with its `expression`s, `mistake` an error with its place.
+//! `format` is the table as written, `kernel` the checked one with its `expression`s: the `parameters`, the
+//! `launch`, the `arguments`. `mistake` is an error with its place.
 //! `runner` measures, `work` turns times into bytes and operations a second. Only the runner needs a GPU.
 
+mod arguments;
 mod expression;
 mod format;
 mod kernel;
+mod launch;
 mod mistake;
+mod parameters;
 mod runner;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,120 @@
+//! The parameters of a kernel: macros of its source. Each combination of their values is a choice.
+
+use std::collections::BTreeMap;
+
+use ah_types::{Feature, FeatureKind, Schema, Value};
+use toml::Spanned;
+
+use super::super::drawn::ScalarText;
+use super::expression::Condition;
+use super::mistake::Mistake;
+
+/// More combinations of parameters than this are a mistake.
+const MOST_CHOICES: usize = 10_000;
+
+/// One configuration of the kernel.
+#[derive(Debug)]
+pub(super) struct CudaChoice {
+    pub(super) name: String,
+    /// The parameters' values, in the order of the schema, which has them after the features.
+    pub(super) values: Vec<Value>,
+    pub(super) defines: Vec<String>,
+}
+
+/// Returns the features, followed by the parameters.
+///
+/// # Errors
+/// A parameter has no value, values of two kinds, or a name that is no macro or is taken.
+pub(super) fn extend(
+    features: &Schema,
+    parameters: &BTreeMap<String, Spanned<Vec<ScalarText>>>,
+) -> Result<Schema, Mistake> {
+    let mut all = features.clone();
+    for (name, values) in parameters {
+        let wrong =
+            |message: String| Mistake::at(values.span(), format!("cuda.parameters.{name}: {message}"));
+        let starts_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        if !starts_well || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            return Err(wrong("expected the name of a macro: letters, digits and _".to_owned()));
+        }
+        let kind = match values.get_ref().as_slice() {
+            [] => return Err(wrong("expected at least one value".to_owned())),
+            [first, rest @ ..] => {
+                let kind = parameter(first).kind();
+                if let Some(other) = rest.iter().find(|value| parameter(value).kind() != kind) {
+                    return Err(wrong(format!("expected numbers alone or texts alone, found {other:?}")));
+                }
+                kind
+            }
+        };
+        let feature = match kind {
+            FeatureKind::Numerical => Feature::numerical(name),
+            FeatureKind::Categorical => Feature::categorical(name),
+        };
+        all.push(feature).map_err(|_| wrong("a feature has this name too; rename one".to_owned()))?;
+    }
+    Ok(all)
+}
+
+/// Returns the value of a parameter in expressions; truth values are 1 and 0, as the preprocessor needs
+/// them.
+fn parameter(value: &ScalarText) -> Value {
+    match value {
+        ScalarText::Bool(b) => Value::from(f64::from(u8::from(*b))),
+        other => other.value(),
+    }
+}
+
+/// Returns every combination of the parameters that these conditions allow.
+///
+/// # Errors
+/// There are more than [`MOST_CHOICES`] combinations, the conditions allow fewer than two, or two have
+/// the same name.
+pub(super) fn choices(
+    parameters: &BTreeMap<String, Spanned<Vec<ScalarText>>>,
+    features: &Schema,
+    conditions: &[Condition],
+) -> Result<Vec<CudaChoice>, Mistake> {
+    let mut combinations: Vec<Vec<(&str, Value)>> = vec![Vec::new()];
+    for (name, values) in parameters {
+        combinations = combinations
+            .iter()
+            .flat_map(|combination| {
+                let longer = |value| [combination.as_slice(), &[(name.as_str(), parameter(value))]].concat();
+                values.get_ref().iter().map(longer).collect::<Vec<_>>()
+            })
+            .collect();
+        if combinations.len() > MOST_CHOICES {
+            return Err(Mistake::at(
+                values.span(),
+                format!("cuda.parameters: more than {MOST_CHOICES} combinations; list fewer values"),
+            ));
+        }
+    }
+    let mut choices: Vec<CudaChoice> = Vec::new();
+    let unknown = vec![Value::from(f64::NAN); features.len()];
+    for combination in combinations {
+        let values: Vec<Value> = combination.iter().map(|(_, value)| value.clone()).collect();
+        let row = [unknown.as_slice(), &values].concat();
+        if !conditions.iter().all(|condition| condition.holds(&row)) {
+            continue;
+        }
+        // A value in a choice's name ends at the first underscore.
+        let plain = |value: &Value| value.to_string().replace(['_', '='], "-");
+        let parts: Vec<String> =
+            combination.iter().map(|(name, value)| format!("{name}={}", plain(value))).collect();
+        let name = parts.join("_");
+        if choices.iter().any(|choice| choice.name == name) {
+            return Err(Mistake::anywhere(format!("cuda.parameters: the choice {name:?} is there twice")));
+        }
+        let defines = combination.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        choices.push(CudaChoice { name, values, defines });
+    }
+    if choices.len() < 2 {
+        return Err(Mistake::anywhere(format!(
+            "cuda.parameters: the constraints leave {} choices, at least two are needed",
+            choices.len()
+        )));
+    }
+    Ok(choices)
+}

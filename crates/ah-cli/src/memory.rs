@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::exit;
 
 /// The system's allocator. Where the system has no memory left (`ulimit -v`), the process ends with a sentence
-/// on standard error and [`exit::IO`], on whichever thread.
+/// on standard error and [`exit::IO`], on any thread.
 ///
 /// Make it the `#[global_allocator]` of a binary.
 #[derive(Debug)]

@@ -73,7 +73,7 @@ fn a_choice_of_one_row_is_not_learned() {
         assert!(stderr.contains(parts), "{stderr}");
         assert!(!is_ranked(&model), "{}", model.to_json());
         assert_ne!(model.fallback.map(|f| model.choices[f.index()].as_str()), Some("orgi"));
-        // Two inputs of 60 prove that it exists; a thousandth is needed of more than 2,000.
+        // Two of 60 inputs are enough; of more than 2,000, it takes a thousandth.
         let second = "519,513,515,torch.float32,orgi,1e-9\n";
         run.write("a.txt", log(60) + "512,512,512,torch.float16,orgi,1e-9\n" + second);
         assert!(!learned(&run, &["a.txt"]).1.contains("are not learned: orgi"));
@@ -107,7 +107,8 @@ fn names_cannot_write_to_the_terminal() {
     assert!(!stdout.contains('\u{1b}') && !stderr.contains('\u{1b}'), "{stdout:?}\n{stderr:?}");
 }
 
-/// Under a limit on its memory, every command ends well, or with one sentence and its exit code: Rust aborts.
+/// Under a limit on its memory, every command ends well, or with one sentence and its exit code, where Rust
+/// alone would abort.
 #[cfg(target_os = "linux")]
 #[test]
 fn out_of_memory_is_a_sentence() {

@@ -1,4 +1,4 @@
-//! A worker process: starting it, asking it, ending it.
+//! A worker process: starts it, sends it requests, ends it.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};

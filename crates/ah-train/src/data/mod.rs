@@ -6,6 +6,7 @@
 
 pub mod columns;
 pub mod crossovers;
+mod declared;
 pub mod domain;
 mod evidence;
 mod exclude;
@@ -17,6 +18,7 @@ pub mod split;
 pub mod table;
 pub mod targets;
 pub mod task;
+pub mod usable;
 pub mod values;
 pub mod weights;
 

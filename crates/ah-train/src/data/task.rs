@@ -1,30 +1,28 @@
 //! A log made ready to learn from: the table of its times, the columns of its features, its fallback
 //! and the inputs to learn from.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ah_types::log::{self, Log, Metadata, ReadOptions, Source};
-use ah_types::shown::{listed, quoted};
-use ah_types::{
-    ChoiceId, Context, DerivedFeature, Feature, Features, Optimization, Precondition, Schema, expr,
-};
-use rustc_hash::{FxHashMap, FxHashSet};
+use ah_types::shown::listed;
+use ah_types::{ChoiceId, DerivedFeature, Features, Optimization, Precondition};
 
 use super::columns::RankedFeatures;
 use super::crossovers;
+use super::declared;
 use super::evidence;
 use super::exclude;
 use super::split::{self, Partition};
 use super::table::{LogPart, Table};
 use super::targets::Targets;
+use super::usable;
 use super::values::FeatureValues;
 use super::weights;
 use super::{domain, irregularities};
 use crate::error::TrainError;
 use crate::params::{SplitBy, ValidParams};
-use crate::policy::{self, Policy};
-use crate::policy_file;
+use crate::policy::Policy;
 
 /// Ranks are exact up to this many distinct values; a column of more becomes quantiles. In ten-fold
 /// cross-validation on PyTorch's logs 1024 and 512 lose nothing against exact ranks; 256 lose
@@ -40,9 +38,6 @@ const PENALTY: f64 = 0.5;
 
 /// Most logged features. Learning from 5,000 takes 700 MiB, from 100,000 more than 13 GiB.
 const MAX_FEATURES: usize = 5000;
-
-/// Fewer inputs than this cannot be split into a test part and folds.
-const MIN_INPUTS: usize = 10;
 
 /// A log made ready to learn from.
 pub struct Task {
@@ -84,10 +79,10 @@ impl Task {
         }
         let mut warnings = irregularities::warnings(&log.irregularities);
         exclude::exclude(&mut log, &params.exclude)?;
-        let (optimization, undeclared) = optimization(params, &log)?;
-        check_names(&optimization, &log.schema)?;
+        let (optimization, undeclared) = declared::optimization(params, &log)?;
+        declared::check_names(&optimization, &log.schema)?;
         let policy = policy.unwrap_or(&optimization.training);
-        let features = features(&optimization, policy, &log.schema, &mut warnings)?;
+        let features = declared::features(&optimization, policy, &log.schema, &mut warnings)?;
         let (metadata, sources) = (log.metadata.clone(), std::mem::take(&mut log.sources));
         let table = table(log, params, policy, &sources, &mut warnings)?;
         let values = FeatureValues::new(&table, &features);
@@ -95,10 +90,10 @@ impl Task {
         let (precondition, outside) =
             domain::precondition(&optimization, &metadata, &features, &table, &mut warnings)?;
         let eligible = domain::eligible(&optimization, &metadata, &features, &table, &mut warnings)?;
-        let mut usable = usable(&table, &features, &values.undefined, &mut warnings);
+        let mut usable = usable::inputs(&table, &features, &values.undefined, &mut warnings);
         usable.retain(|input| outside.binary_search(input).is_err());
-        let usable = filtered(usable, &optimization, policy, &features, &table, &mut warnings)?;
-        enough(&table, &usable)?;
+        let usable = usable::filtered(usable, &optimization, policy, &features, &table, &mut warnings)?;
+        usable::enough(&table, &usable)?;
         Ok(Self {
             optimization,
             undeclared,
@@ -191,7 +186,7 @@ impl Task {
         training.sort_unstable();
         held_out.retain(|i| !further(i));
         if held_out.is_empty() || training.len() < policy.folds() {
-            return Err(too_few(self.usable.len()));
+            return Err(usable::too_few(self.usable.len()));
         }
         Ok(Partition { training, held_out })
     }
@@ -202,100 +197,6 @@ fn read_logs(params: &ValidParams) -> Result<Log, TrainError> {
     let further = params.also_train.iter().map(|log| &log.path);
     let paths: Vec<&PathBuf> = params.logs.iter().chain(further).collect();
     Ok(log::read_with(&paths, options)?)
-}
-
-/// Returns the given or built-in optimization, with the given training policy. The flag is true if there is
-/// none, so that only the log declares it.
-fn optimization(params: &ValidParams, log: &Log) -> Result<(Optimization, bool), TrainError> {
-    let metadata = &log.metadata;
-    let built_in = Optimization::built_in_names().any(|name| name == metadata.name);
-    let undeclared = params.optimization.is_none() && !built_in;
-    let mut optimization = match &params.optimization {
-        Some(path) => {
-            let optimization = Optimization::read(path)?;
-            if optimization.name != metadata.name {
-                return Err(TrainError::OtherOptimization {
-                    path: path.clone(),
-                    log: metadata.name.clone(),
-                    found: optimization.name,
-                });
-            }
-            optimization
-        }
-        None if undeclared => Optimization::from_log(metadata, &log.schema),
-        None => Optimization::built_in(&metadata.name)?,
-    };
-    if let Some(path) = &params.policy {
-        let dimensions = std::mem::take(&mut optimization.training.dimensions);
-        optimization.training = policy_file::read(path)?;
-        if optimization.training.dimensions.is_empty() {
-            optimization.training.dimensions = dimensions;
-        }
-    }
-    policy::check(&optimization)?;
-    Ok((optimization, undeclared))
-}
-
-/// Checks the features that derived features and dimensions name. A name that the optimization knows and
-/// the log lacks is no mistake: logs of other devices may have it.
-fn check_names(optimization: &Optimization, logged: &Schema) -> Result<(), TrainError> {
-    let declared = logged.features().iter().chain(&optimization.features).map(|f| f.name.as_str());
-    let mut known: BTreeSet<&str> = declared.collect();
-    let check = |what: String, feature: &str, known: &BTreeSet<&str>| match known.contains(feature) {
-        true => Ok(()),
-        false => Err(TrainError::UnknownFeature {
-            optimization: optimization.name.clone(),
-            what,
-            feature: feature.to_owned(),
-            known: known.iter().map(|&name| name.to_owned()).collect(),
-        }),
-    };
-    for dimension in &optimization.training.dimensions {
-        check("dimensions".to_owned(), dimension, &known)?;
-    }
-    for derived in &optimization.derived {
-        // `Features::new` reports a malformed expression.
-        if let Ok(parsed) = expr::parse(&derived.expression) {
-            let mut result = Ok(());
-            parsed.for_each_feature(&mut |name| {
-                if result.is_ok() {
-                    result = check(format!("derived feature {:?}", derived.name), name, &known);
-                }
-            });
-            result?;
-        }
-        known.insert(&derived.name);
-    }
-    Ok(())
-}
-
-/// Returns the log's features and the derived ones that they allow.
-fn features(
-    optimization: &Optimization,
-    policy: &dyn Policy,
-    logged: &Schema,
-    warnings: &mut Vec<String>,
-) -> Result<Features, TrainError> {
-    let (mut derived, left_out) = optimization.derived_for(logged);
-    if !left_out.is_empty() {
-        warnings.push(format!(
-            "derived features left out, because the log lacks a feature they use: {}",
-            listed(&left_out)
-        ));
-    }
-    derived.extend(policy.derived());
-    // The optimization knows units and which features are whole numbers; the log does not.
-    let known: FxHashMap<&str, &Feature> =
-        optimization.features.iter().map(|known| (known.name.as_str(), known)).collect();
-    let described = logged.features().iter().map(|f| {
-        let known = known.get(f.name.as_str()).filter(|known| known.kind == f.kind);
-        (*known.unwrap_or(&f)).clone()
-    });
-    let schema = Schema::new(described).unwrap_or_else(|_| logged.clone());
-    Features::new(schema, &derived).map_err(|source| TrainError::Derived {
-        optimization: optimization.name.clone(),
-        source: Box::new(source),
-    })
 }
 
 /// Returns the table of a log, with the weights of its inputs.
@@ -355,83 +256,4 @@ fn named_fallback(
         return Ok(None);
     };
     table.named(flag, choice).map(Some)
-}
-
-/// Returns the inputs with a usable choice and all features defined.
-fn usable(
-    table: &Table,
-    features: &Features,
-    undefined: &[(u32, usize)],
-    warnings: &mut Vec<String>,
-) -> Vec<u32> {
-    if let Some(&(input, slot)) = undefined.first() {
-        let name = |slot: usize| features.all().features()[slot].name.as_str();
-        let slots: FxHashSet<usize> = undefined.iter().map(|u| u.1).collect();
-        let mut names: Vec<&str> = slots.into_iter().map(name).collect();
-        names.sort_unstable();
-        warnings.push(format!(
-            "{} inputs are not learned from: a derived feature is undefined there ({}). The first is {}, where {:?} is undefined",
-            undefined.len(),
-            listed(&names),
-            table.inputs[input as usize].text,
-            name(slot),
-        ));
-    }
-    let all = 0..table.inputs.len() as u32;
-    let failed = all.clone().filter(|&i| !table.is_usable(i)).count();
-    if failed > 0 {
-        warnings.push(format!("{failed} inputs are not learned from: every choice failed there"));
-    }
-    let defined = |input: &u32| undefined.binary_search_by_key(input, |u| u.0).is_err();
-    all.filter(|&i| table.is_usable(i)).filter(defined).collect()
-}
-
-/// Returns the inputs that the row filter and the policy keep.
-fn filtered(
-    mut usable: Vec<u32>,
-    optimization: &Optimization,
-    policy: &dyn Policy,
-    features: &Features,
-    table: &Table,
-    warnings: &mut Vec<String>,
-) -> Result<Vec<u32>, TrainError> {
-    let before = usable.len();
-    if let Some(text) = &optimization.training.row_filter {
-        let typed = domain::truth(optimization, "row_filter", text, features.all())?;
-        usable.retain(|&i| typed.eval(&features.row(&*table.inputs[i as usize].values)) == Some(true));
-    }
-    let names = features.base().features();
-    usable.retain(|&i| {
-        let values = table.inputs[i as usize].values.iter().cloned();
-        policy.keeps(&names.iter().map(|f| f.name.as_str()).zip(values).collect::<Context>())
-    });
-    if usable.len() < before {
-        warnings.push(format!("{} inputs left out by the row filter", before - usable.len()));
-    }
-    Ok(usable)
-}
-
-fn enough(table: &Table, usable: &[u32]) -> Result<(), TrainError> {
-    if let [only] = &table.choices[..] {
-        return Err(TrainError::TooLittle {
-            what: format!("expected at least 2 choices in the log, found 1 ({})", quoted(only)),
-            hint: "measure another choice: with one there is nothing to decide",
-        });
-    }
-    if let [only] = &table.inputs[..] {
-        let why = if only.values.is_empty() { "the log has no features" } else { "no feature varies" };
-        return Err(TrainError::TooLittle {
-            what: format!("expected at least {MIN_INPUTS} distinct inputs to learn from, found 1: {why}"),
-            hint: "measure more inputs (ah-collect --num-samples), and log the features that tell them apart",
-        });
-    }
-    if usable.len() < MIN_INPUTS { Err(too_few(usable.len())) } else { Ok(()) }
-}
-
-/// Returns the error of a training with too few inputs.
-pub(crate) fn too_few(inputs: usize) -> TrainError {
-    TrainError::TooLittle {
-        what: format!("expected at least {MIN_INPUTS} distinct inputs to learn from, found {inputs}"),
-        hint: "measure more inputs (ah-collect --num-samples)",
-    }
 }

@@ -11,7 +11,8 @@ pub mod portfolio;
 
 use ah_types::{ChoiceId, LearnerKind};
 
-use crate::data::task::{Task, too_few};
+use crate::data::Task;
+use crate::data::usable::too_few;
 use crate::data::{Columns, split};
 use crate::error::TrainError;
 use crate::params::{SplitBy, ValidParams};

@@ -1,0 +1,107 @@
+//! The optimization of a log, and the features that it declares.
+
+use std::collections::BTreeSet;
+
+use ah_types::log::Log;
+use ah_types::shown::listed;
+use ah_types::{Feature, Features, Optimization, Schema, expr};
+use rustc_hash::FxHashMap;
+
+use crate::error::TrainError;
+use crate::params::ValidParams;
+use crate::policy::{self, Policy};
+use crate::policy_file;
+
+/// Returns the given or built-in optimization, with the given training policy. The flag is true if there is
+/// none, so that only the log declares it.
+pub fn optimization(params: &ValidParams, log: &Log) -> Result<(Optimization, bool), TrainError> {
+    let metadata = &log.metadata;
+    let built_in = Optimization::built_in_names().any(|name| name == metadata.name);
+    let undeclared = params.optimization.is_none() && !built_in;
+    let mut optimization = match &params.optimization {
+        Some(path) => {
+            let optimization = Optimization::read(path)?;
+            if optimization.name != metadata.name {
+                return Err(TrainError::OtherOptimization {
+                    path: path.clone(),
+                    log: metadata.name.clone(),
+                    found: optimization.name,
+                });
+            }
+            optimization
+        }
+        None if undeclared => Optimization::from_log(metadata, &log.schema),
+        None => Optimization::built_in(&metadata.name)?,
+    };
+    if let Some(path) = &params.policy {
+        let dimensions = std::mem::take(&mut optimization.training.dimensions);
+        optimization.training = policy_file::read(path)?;
+        if optimization.training.dimensions.is_empty() {
+            optimization.training.dimensions = dimensions;
+        }
+    }
+    policy::check(&optimization)?;
+    Ok((optimization, undeclared))
+}
+
+/// Checks the features that derived features and dimensions name. A name that the optimization knows and
+/// the log lacks is no mistake: logs of other devices may have it.
+pub fn check_names(optimization: &Optimization, logged: &Schema) -> Result<(), TrainError> {
+    let declared = logged.features().iter().chain(&optimization.features).map(|f| f.name.as_str());
+    let mut known: BTreeSet<&str> = declared.collect();
+    let check = |what: String, feature: &str, known: &BTreeSet<&str>| match known.contains(feature) {
+        true => Ok(()),
+        false => Err(TrainError::UnknownFeature {
+            optimization: optimization.name.clone(),
+            what,
+            feature: feature.to_owned(),
+            known: known.iter().map(|&name| name.to_owned()).collect(),
+        }),
+    };
+    for dimension in &optimization.training.dimensions {
+        check("dimensions".to_owned(), dimension, &known)?;
+    }
+    for derived in &optimization.derived {
+        // `Features::new` reports a malformed expression.
+        if let Ok(parsed) = expr::parse(&derived.expression) {
+            let mut result = Ok(());
+            parsed.for_each_feature(&mut |name| {
+                if result.is_ok() {
+                    result = check(format!("derived feature {:?}", derived.name), name, &known);
+                }
+            });
+            result?;
+        }
+        known.insert(&derived.name);
+    }
+    Ok(())
+}
+
+/// Returns the log's features and the derived ones that they allow.
+pub fn features(
+    optimization: &Optimization,
+    policy: &dyn Policy,
+    logged: &Schema,
+    warnings: &mut Vec<String>,
+) -> Result<Features, TrainError> {
+    let (mut derived, left_out) = optimization.derived_for(logged);
+    if !left_out.is_empty() {
+        warnings.push(format!(
+            "derived features left out, because the log lacks a feature they use: {}",
+            listed(&left_out)
+        ));
+    }
+    derived.extend(policy.derived());
+    // The optimization knows units and which features are whole numbers; the log does not.
+    let known: FxHashMap<&str, &Feature> =
+        optimization.features.iter().map(|known| (known.name.as_str(), known)).collect();
+    let described = logged.features().iter().map(|f| {
+        let known = known.get(f.name.as_str()).filter(|known| known.kind == f.kind);
+        (*known.unwrap_or(&f)).clone()
+    });
+    let schema = Schema::new(described).unwrap_or_else(|_| logged.clone());
+    Features::new(schema, &derived).map_err(|source| TrainError::Derived {
+        optimization: optimization.name.clone(),
+        source: Box::new(source),
+    })
+}

@@ -1,0 +1,92 @@
+//! The inputs to learn from.
+
+use ah_types::shown::{listed, quoted};
+use ah_types::{Context, Features, Optimization};
+use rustc_hash::FxHashSet;
+
+use super::domain;
+use super::table::Table;
+use crate::error::TrainError;
+use crate::policy::Policy;
+
+/// Fewer inputs than this cannot be split into a test part and folds.
+const MIN_INPUTS: usize = 10;
+
+/// Returns the inputs with a usable choice and all features defined.
+pub fn inputs(
+    table: &Table,
+    features: &Features,
+    undefined: &[(u32, usize)],
+    warnings: &mut Vec<String>,
+) -> Vec<u32> {
+    if let Some(&(input, slot)) = undefined.first() {
+        let name = |slot: usize| features.all().features()[slot].name.as_str();
+        let slots: FxHashSet<usize> = undefined.iter().map(|u| u.1).collect();
+        let mut names: Vec<&str> = slots.into_iter().map(name).collect();
+        names.sort_unstable();
+        warnings.push(format!(
+            "{} inputs are not learned from: a derived feature is undefined there ({}). The first is {}, where {:?} is undefined",
+            undefined.len(),
+            listed(&names),
+            table.inputs[input as usize].text,
+            name(slot),
+        ));
+    }
+    let all = 0..table.inputs.len() as u32;
+    let failed = all.clone().filter(|&i| !table.is_usable(i)).count();
+    if failed > 0 {
+        warnings.push(format!("{failed} inputs are not learned from: every choice failed there"));
+    }
+    let defined = |input: &u32| undefined.binary_search_by_key(input, |u| u.0).is_err();
+    all.filter(|&i| table.is_usable(i)).filter(defined).collect()
+}
+
+/// Returns the inputs that the row filter and the policy keep.
+pub fn filtered(
+    mut usable: Vec<u32>,
+    optimization: &Optimization,
+    policy: &dyn Policy,
+    features: &Features,
+    table: &Table,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<u32>, TrainError> {
+    let before = usable.len();
+    if let Some(text) = &optimization.training.row_filter {
+        let typed = domain::truth(optimization, "row_filter", text, features.all())?;
+        usable.retain(|&i| typed.eval(&features.row(&*table.inputs[i as usize].values)) == Some(true));
+    }
+    let names = features.base().features();
+    usable.retain(|&i| {
+        let values = table.inputs[i as usize].values.iter().cloned();
+        policy.keeps(&names.iter().map(|f| f.name.as_str()).zip(values).collect::<Context>())
+    });
+    if usable.len() < before {
+        warnings.push(format!("{} inputs left out by the row filter", before - usable.len()));
+    }
+    Ok(usable)
+}
+
+pub fn enough(table: &Table, usable: &[u32]) -> Result<(), TrainError> {
+    if let [only] = &table.choices[..] {
+        return Err(TrainError::TooLittle {
+            what: format!("expected at least 2 choices in the log, found 1 ({})", quoted(only)),
+            hint: "measure another choice: with one there is nothing to decide",
+        });
+    }
+    if let [only] = &table.inputs[..] {
+        let why = if only.values.is_empty() { "the log has no features" } else { "no feature varies" };
+        return Err(TrainError::TooLittle {
+            what: format!("expected at least {MIN_INPUTS} distinct inputs to learn from, found 1: {why}"),
+            hint: "measure more inputs (ah-collect --num-samples), and log the features that tell them apart",
+        });
+    }
+    if usable.len() < MIN_INPUTS { Err(too_few(usable.len())) } else { Ok(()) }
+}
+
+/// Returns the error of a training with too few inputs.
+pub fn too_few(inputs: usize) -> TrainError {
+    TrainError::TooLittle {
+        what: format!("expected at least {MIN_INPUTS} distinct inputs to learn from, found {inputs}"),
+        hint: "measure more inputs (ah-collect --num-samples)",
+    }
+}

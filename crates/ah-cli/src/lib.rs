@@ -9,6 +9,7 @@
 //! - [`arguments`] (feature `cli`) has these flags; `ShellCommand` (feature `shell`) is the subcommands
 //!   `completions` and `man`.
 //! - [`Memory`] ends a process that runs out of memory with a sentence.
+//! - [`page`] is the frame of the reports.
 //! - [`finish`] turns the result of a command line into the process's exit code and prints its error.
 //!
 //! Only binaries, and libraries with their feature `cli`, use this crate.
@@ -21,6 +22,7 @@ pub mod exit;
 mod memory;
 mod messages;
 mod output;
+pub mod page;
 #[cfg(feature = "shell")]
 mod shell;
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use ah_cli::ShellCommand;
 use ah_cli::status;
 use ah_collect::backend::{self, Backend};
-use ah_collect::cli::{self, Listing, MergeFlags, RunFlags, RunnerSource};
+use ah_collect::cli::{self, Listing, MergeFlags, ReportFlags, RunFlags, RunnerSource};
 use ah_collect::worker::{self, Limits};
 use ah_collect::{CollectError, CudaSource};
 use ah_measure::Runner;
@@ -22,6 +22,7 @@ fn main() -> ExitCode {
     flags.run.terminal.apply();
     ah_cli::finish(match &flags.command {
         Some(Command::Merge(merge)) => cli::merge_logs(merge),
+        Some(Command::Report(report)) => cli::report_log(report),
         Some(Command::Shell(command)) => {
             command.print::<Flags>().map(|()| ah_cli::exit::SUCCESS).map_err(CollectError::from)
         }
@@ -71,6 +72,8 @@ struct Flags {
 enum Command {
     /// Merge the logs of several machines into one log, and report whether the machines agree
     Merge(MergeFlags),
+    /// Write a page about a log: coverage, noise, winners that change, drift of the machine
+    Report(ReportFlags),
     #[command(flatten)]
     Shell(ShellCommand),
 }

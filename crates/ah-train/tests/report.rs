@@ -1,12 +1,11 @@
 //! The page about a model: it is complete, harmless, and works in a browser.
 
+mod chromium;
 mod common;
 
-use std::path::Path;
-use std::process::Command;
-
 use ah_train::{Evaluation, Params, TrainedModel, evaluate, report, train};
-use common::{log, skipped};
+use chromium::dom;
+use common::log;
 
 fn trained(text: &str) -> (tempfile::TempDir, TrainedModel, Evaluation) {
     let folder = tempfile::tempdir().unwrap();
@@ -25,7 +24,7 @@ fn names_stay_text_and_nothing_is_fetched() {
     let page = report::page::html(&trained.model, &evaluation, None);
     assert!(!page.contains("<img"));
     assert_eq!(page.matches("</script>").count(), 3);
-    let own = page.replace(include_str!("../vendor/chart.umd.min.js"), "").replace("src=x", "");
+    let own = page.replace(include_str!("../../ah-cli/vendor/chart.umd.min.js"), "").replace("src=x", "");
     for fetches in ["<link", "src=", "@import", "url(", "fetch(", "XMLHttpRequest"] {
         assert!(!own.contains(fetches), "{fetches}");
     }
@@ -60,27 +59,4 @@ fn a_training_shows_its_held_out_inputs_other_learners_and_a_learning_curve() {
     let Some(dom) = dom(&path) else { return };
     assert!(dom.contains("data-ready=\"yes\""), "the script stopped before its end: {dom}");
     assert!(dom.contains("held-out inputs") && dom.contains("two-temperatures"), "{dom}");
-}
-
-/// Returns the page after its script ran, in headless Chromium; `None` if that is not installed.
-fn dom(page: &Path) -> Option<String> {
-    let profile = tempfile::tempdir().unwrap();
-    let run = Command::new("chromium")
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
-        .args([
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--dump-dom",
-        ])
-        .arg(format!("--user-data-dir={}", profile.path().display()))
-        .arg(format!("file://{}", page.display()))
-        .output();
-    match run {
-        Ok(output) => Some(String::from_utf8_lossy(&output.stdout).into_owned()),
-        Err(_) => {
-            skipped("there is no chromium, so the report was not opened in a browser");
-            None
-        }
-    }
 }

@@ -1,5 +1,5 @@
 //! The command line of every collecting program: collect, judge a model, describe a log, list the choices.
-//! `ah-collect` itself also merges logs.
+//! `ah-collect` itself also merges logs and writes a page about one.
 //!
 //! A program gives a [`RunnerSource`] and its [`RunFlags`]; [`run`] does the rest. `ah-collect` is such a
 //! program for the shipped kernels.
@@ -8,6 +8,7 @@ mod flags;
 mod listing;
 mod merge;
 mod progress;
+mod report;
 mod signals;
 mod tables;
 
@@ -28,6 +29,7 @@ use crate::{collect, judge, plan, units};
 pub use flags::RunFlags;
 pub use listing::Listing;
 pub use merge::{MergeFlags, merge_logs};
+pub use report::{ReportFlags, report_log};
 pub use tables::judgement_table;
 
 /// Inputs that a run measures when neither --num-samples nor --max-seconds is given.

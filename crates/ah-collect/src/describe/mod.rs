@@ -1,10 +1,14 @@
-//! `--describe`: the facts of a log, and how well its times repeat.
+//! `--describe` and `report`: the facts of a log, what it covers, and how well its times repeat.
 
+mod drift;
 mod facts;
+mod log_report;
 mod noise;
 mod podium;
+mod repeats;
 
 pub use facts::LogFacts;
+pub use log_report::LogReport;
 pub use noise::RepeatNoise;
 #[cfg(feature = "kernels")]
 pub(crate) use podium::{Podium, medians};

@@ -5,10 +5,7 @@ use std::fmt;
 
 use ah_types::log::Log;
 
-use super::podium::{Podium, medians, share};
-
-/// A gap between winner and second above which the winner should be the same in every repeat.
-const CLEAR_GAP: f64 = 1.03;
+use super::podium::{CLEAR_GAP, Podium, medians, share};
 
 /// The differences between two logs of the same inputs.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use ah_types::log::Log;
 use ah_types::median;
 
+/// A gap between winner and second above which the winner should be the same in every repeat.
+pub const CLEAR_GAP: f64 = 1.03;
+
 /// The median feedback of one input, by choice.
 pub type Medians = BTreeMap<u32, f64>;
 

@@ -1,12 +1,12 @@
 //! `ah-train report`: one self-contained page about a model on logs, or a few lines of Markdown.
 //!
-//! `facts.rs` computes what the page shows; `page.html` and `page.js` show it with Chart.js (`vendor/`). Names
-//! from logs reach the page as JSON and become text nodes, never markup.
+//! `facts.rs` computes what the page shows; `body.html` and `page.js` show it in the frame of `ah_cli::page`.
 
 mod facts;
 
 use std::path::Path;
 
+use ah_cli::page::Page;
 use ah_types::Model;
 
 pub use facts::Facts;
@@ -18,20 +18,9 @@ use crate::judge::{Evaluation, Study};
 /// Returns the page's text. It fetches nothing. The study is that of the model's training.
 pub fn html(model: &Model, evaluation: &Evaluation, study: Option<&Study>) -> String {
     let facts = serde_json::json!(Facts::new(model, evaluation, study)).to_string();
-    // `</script>` would end the script element.
-    let facts = facts.replace('<', "\\u003c");
-    let title = model.heuristic.replace('&', "&amp;").replace('<', "&lt;");
-    let parts = [
-        ("{{title}}", title.as_str()),
-        ("{{style}}", include_str!("page.css")),
-        ("{{library}}", include_str!("../../../vendor/chart.umd.min.js")),
-        ("{{script}}", include_str!("page.js")),
-        // Last, so that a name in it that looks like another placeholder stays text.
-        ("{{facts}}", facts.as_str()),
-    ];
-    parts
-        .iter()
-        .fold(include_str!("page.html").to_owned(), |page, (place, text)| page.replacen(place, text, 1))
+    let page =
+        Page { title: &model.heuristic, body: include_str!("body.html"), script: include_str!("page.js") };
+    page.html(&facts)
 }
 
 /// Returns the summary as Markdown, for a pull request.

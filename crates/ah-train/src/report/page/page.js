@@ -1,26 +1,3 @@
-"use strict";
-const facts = JSON.parse(document.getElementById("facts").textContent);
-const at = (id) => document.getElementById(id);
-
-/** An element with text or children. Text never becomes markup. */
-function element(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children.filter((child) => child !== null));
-  return made;
-}
-const percent = (share, digits = 2) => `${(share * 100).toFixed(digits)} %`;
-const loss = (slowdown) => percent(slowdown - 1);
-const number = (x, digits = 3) => (Number.isFinite(x) ? x.toFixed(digits) : "–");
-const plain = (x) => Number(x.toPrecision(6)).toString();
-
-// Colors that people with any color vision can distinguish (Okabe and Ito, 2008); all other choices are gray.
-const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#7b5ea7"];
-const OTHER = "#8b949e";
-const byWins = facts.choices.map((_, i) => i).sort((a, b) => facts.choices[b].wins - facts.choices[a].wins);
-const color = (choice) => PALETTE[byWins.indexOf(choice)] ?? OTHER;
-const colorOf = (name) => color(facts.choices.findIndex((choice) => choice.name === name));
-
 function head() {
   const { model, best_single: single } = facts.comparison;
   at("title").textContent = facts.heuristic;
@@ -59,7 +36,7 @@ function curves(ink) {
     type: "line",
     data: {
       datasets: facts.curves.map((curve, i) => ({
-        label: curve.name + (labels[i] ?? ""), hidden: i >= labels.length,
+        label: short(curve.name) + (labels[i] ?? ""), hidden: i >= labels.length,
         data: curve.slowdowns.map((y, x) => ({ x: (x * 100) / (curve.slowdowns.length - 1), y })),
         borderColor: colors[i], backgroundColor: colors[i], borderWidth: i < labels.length ? 2 : 1.5, pointRadius: 0, borderDash: [[], [6, 3], [2, 2]][i] ?? [],
       })),
@@ -101,78 +78,12 @@ function study(ink) {
     options: {
       animation: false, maintainAspectRatio: false,
       scales: {
-        x: { type: "logarithmic", title: { display: true, text: "training inputs", color: ink }, ticks: { color: ink }, afterBuildTicks: (axis) => { axis.ticks = points.map(({ inputs }) => ({ value: inputs })); } },
+        x: { type: "logarithmic", title: { display: true, text: "training inputs", color: ink }, ticks: { color: ink, callback: String }, afterBuildTicks: (axis) => { axis.ticks = points.map(({ inputs }) => ({ value: inputs })); } },
         y: { title: { display: true, text: "lost to the best choice, %", color: ink }, ticks: { color: ink } },
       },
       plugins: { legend: { labels: { color: ink, filter: ({ text }) => text !== "upper" } } },
     },
   });
-}
-
-/** One feature as an axis: positive numbers on a logarithmic scale, categories by position. */
-function axis(slot, ink) {
-  const { name, numerical } = facts.features[slot];
-  const title = { display: true, text: name, color: ink };
-  if (!numerical) {
-    const categories = [...new Set(facts.points.map((point) => point.values[slot]))].sort();
-    const scale = {
-      type: "linear", title, min: -0.5, max: categories.length - 0.5,
-      ticks: { color: ink, stepSize: 1, callback: (i) => categories[i] ?? "" },
-    };
-    // Inputs of one category are side by side.
-    return { scale, place: (point, i) => categories.indexOf(point.values[slot]) + ((i * 0.618) % 1) * 0.6 - 0.3 };
-  }
-  const positive = facts.points.every((point) => point.values[slot] > 0);
-  return { scale: { type: positive ? "logarithmic" : "linear", title, ticks: { color: ink } }, place: (point) => point.values[slot] };
-}
-
-let map;
-function drawMap(ink) {
-  const [x, y] = [axis(Number(at("x").value), ink), axis(Number(at("y").value), ink)];
-  const groups = [...byWins.slice(0, PALETTE.length).map((choice) => [choice]), byWins.slice(PALETTE.length)];
-  const datasets = groups.filter((group) => group.some((choice) => facts.choices[choice].wins > 0)).map((group) => {
-    const points = facts.points.map((point, i) => ({ point, i })).filter(({ point }) => group.includes(point.winner));
-    return {
-      label: group.length === 1 ? facts.choices[group[0]].name : "others",
-      data: points.map(({ point, i }) => ({ x: x.place(point, i), y: y.place(point, i), point })),
-      backgroundColor: color(group[0]),
-      borderColor: points.map(({ point }) => (point.slowdown > 1.05 ? ink : "transparent")),
-      borderWidth: points.map(({ point }) => (point.slowdown > 1.05 ? 2 : 0)),
-      pointRadius: points.map(({ point }) => (point.slowdown > 1.05 ? 5 : 3)),
-    };
-  });
-  map?.destroy();
-  map = new Chart(at("map"), {
-    type: "scatter",
-    data: { datasets },
-    options: {
-      animation: false, maintainAspectRatio: false, scales: { x: x.scale, y: y.scale },
-      plugins: {
-        legend: { labels: { color: ink } },
-        tooltip: {
-          callbacks: {
-            label: ({ raw: { point } }) => [
-              facts.features.map((feature, slot) => `${feature.name}=${point.values[slot]}`).join(" "),
-              `best ${facts.choices[point.winner].name}, taken ${facts.choices[point.taken].name}, slowdown ${number(point.slowdown)}`,
-            ],
-          },
-        },
-      },
-    },
-  });
-}
-
-function maps(ink) {
-  const options = () => facts.features.map((feature, slot) => element("option", { value: slot }, feature.name));
-  at("x").append(...options());
-  at("y").append(...options());
-  const varies = (slot) => new Set(facts.points.map((point) => point.values[slot])).size > 1;
-  const [first, second] = facts.features.map((_, slot) => slot).filter(varies);
-  at("x").value = first ?? 0;
-  at("y").value = second ?? first ?? 0;
-  for (const id of ["x", "y"]) at(id).addEventListener("change", () => drawMap(ink));
-  if (facts.points.length < facts.inputs) at("thinned").textContent = `${facts.points.length} of ${facts.inputs} inputs are shown.`;
-  drawMap(ink);
 }
 
 /** The branch at `index` as nested details; returns it with the training inputs below it. */
@@ -202,31 +113,12 @@ function trees() {
   at("fold").addEventListener("click", fold(false));
 }
 
-function table(place, header, rows) {
-  place.append(
-    element("thead", {}, element("tr", {}, ...header.map((text) => element("th", { scope: "col" }, text)))),
-    element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map((text) => element("td", {}, text))))),
-  );
-}
-
-/** The rows shown before the others are folded away. */
-const SHOWN = 12;
-
 function choices() {
   const rows = byWins.map((i) => facts.choices[i]).filter((choice) => choice.wins + choice.taken > 0).map((choice) => [
     choice.name, String(choice.measured), percent(choice.wins / facts.inputs, 1),
     choice.margin === null ? "–" : loss(choice.margin), percent(choice.taken / facts.inputs, 1),
   ]);
-  const listed = (some) => {
-    const made = element("table");
-    table(made, ["choice", "measured", "wins", "ahead of the second by", "taken"], some);
-    return made;
-  };
-  at("choices").append(listed(rows.slice(0, SHOWN)));
-  if (rows.length > SHOWN) {
-    const more = `${rows.length - SHOWN} more choices that win or are taken`;
-    at("choices").append(element("details", {}, element("summary", {}, more), listed(rows.slice(SHOWN))));
-  }
+  folded(at("choices"), ["choice", "measured", "wins", "ahead of the second by", "taken"], rows, "more choices that win or are taken");
   const silent = facts.choices.length - rows.length;
   if (silent > 0) at("choices").append(element("p", {}, `${silent} other choices never win and are never taken.`));
 }
@@ -253,8 +145,6 @@ function rest() {
   at("record").textContent = JSON.stringify(record, null, 2);
 }
 
-const ink = getComputedStyle(document.documentElement).getPropertyValue("--text").trim();
-Chart.defaults.borderColor = getComputedStyle(document.documentElement).getPropertyValue("--line").trim();
 head();
 curves(ink);
 study(ink);
@@ -263,4 +153,3 @@ trees();
 choices();
 worst();
 rest();
-document.documentElement.dataset.ready = "yes";

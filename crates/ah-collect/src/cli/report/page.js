@@ -1,0 +1,98 @@
+function head() {
+  const [all] = facts.repeats.spreads;
+  const { flips } = facts.repeats;
+  const [drifted] = [...facts.drift].sort((a, b) => Math.abs(b.slower) - Math.abs(a.slower));
+  const device = facts.device === null ? "" : `, measured on ${facts.device}`;
+  at("title").textContent = facts.name;
+  at("subtitle").textContent = `A log${device}.`;
+  const tiles = [
+    [String(facts.inputs), `inputs, ${facts.choices.length} choices, ${facts.rows} rows`],
+    [percent(facts.failures / facts.rows, 1), "of rows are failures"],
+    [all === undefined ? "–" : percent(all.median), "between repetitions, in the median"],
+    [flips.inputs === 0 ? "–" : percent(flips.loss), "lost by taking the winner of the other half of the repetitions"],
+    [drifted === undefined ? "–" : percent(Math.abs(drifted.slower)),
+      `between a tenth of the run and the others, at most${drifted === undefined ? "" : ` (± ${percent(1.96 * drifted.error)})`}`],
+  ];
+  if (facts.best_single !== null) tiles.push([loss(facts.best_single[1]), `lost by always taking ${facts.best_single[0]}`]);
+  at("tiles").append(
+    ...tiles.map(([value, text]) => element("div", { class: "tile" }, element("b", {}, value), element("span", {}, text))),
+  );
+}
+
+/** Bars that show how many inputs lie where: by the logarithm for positive numbers, by value for categories. */
+function bars(slot) {
+  const values = facts.points.map((point) => point.values[slot]);
+  const { numerical } = facts.features[slot];
+  const categories = [...new Set(values)].sort();
+  const positive = numerical && values.every((value) => value > 0);
+  const place = numerical ? (value) => (positive ? Math.log(value) : value) : (value) => categories.indexOf(value);
+  const places = values.map(place);
+  const least = places.reduce((a, b) => Math.min(a, b), Infinity);
+  const range = places.reduce((a, b) => Math.max(a, b), -Infinity) - least;
+  const counts = new Array(numerical ? 24 : Math.min(categories.length, 24)).fill(0);
+  for (const x of places) counts[Math.min(counts.length - 1, Math.floor(((x - least) / (range || 1)) * counts.length))] += 1;
+  const most = Math.max(...counts);
+  const drawn = element("span", { class: "bars", role: "img", "aria-label": `inputs by ${facts.features[slot].name}: ${counts.join(", ")}` });
+  drawn.append(...counts.map((count) => element("i", { style: `height: ${Math.round((count / most) * 100)}%` })));
+  return drawn;
+}
+
+function features() {
+  table(at("features"), ["feature", "inputs", "values", "least", "greatest"], facts.features.map((feature, slot) => [
+    feature.name, bars(slot), String(feature.distinct), feature.least, feature.greatest,
+  ]));
+}
+
+function choices() {
+  folded(at("choices"), ["choice", "measured", "failed", "wins", "ahead of the second by"], byWins.map((i) => facts.choices[i]).map((choice) => [
+    choice.name, String(choice.measured), String(choice.failed), percent(choice.wins / facts.inputs, 1),
+    choice.wins === 0 ? "–" : percent(choice.margin),
+  ]), "more choices");
+}
+
+function noise() {
+  const { spreads, flips } = facts.repeats;
+  table(at("noise"), ["times", "choices on inputs", "median", "worst twentieth"], spreads.map((spread) => [
+    spread.times, String(spread.cells), percent(spread.median), percent(spread.p95),
+  ]));
+  at("flips").textContent = flips.inputs === 0
+    ? "The log holds one time for each choice and input, so it does not show how often winners change."
+    : `The winner of the first half of the repetitions is another one in the second half on ${percent(flips.changed, 1)} of ${flips.inputs} ` +
+      `inputs, and on ${percent(flips.clear_changed, 1)} of the ${flips.clear} where it leads by more than 3 %. Taking the first half's winner ` +
+      `loses ${percent(flips.loss)} in the second half: this log cannot tell a heuristic that loses so little from a perfect one.`;
+}
+
+function drift() {
+  if (facts.drift.length === 0) {
+    at("drift").parentElement.remove();
+    at("drifts").textContent = "Fewer than 50 inputs do not show a drift.";
+    return;
+  }
+  const log = (x) => Math.expm1(x) * 100;
+  const interval = facts.drift.map(({ slower, error }) => [log(slower - 1.96 * error), log(slower + 1.96 * error)]);
+  new Chart(at("drift"), {
+    data: {
+      labels: facts.drift.map((_, part) => `${part * 10} to ${part * 10 + 10} %`),
+      datasets: [
+        { type: "line", label: "slower than similar inputs elsewhere", data: facts.drift.map(({ slower }) => log(slower)), borderColor: "#0072b2", backgroundColor: "#0072b2", borderWidth: 2, pointRadius: 4 },
+        { type: "bar", label: "95 % interval", data: interval, backgroundColor: "#0072b255" },
+      ],
+    },
+    options: {
+      animation: false, maintainAspectRatio: false,
+      scales: {
+        x: { title: { display: true, text: "part of the run", color: ink }, ticks: { color: ink } },
+        y: { title: { display: true, text: "longer, %", color: ink }, ticks: { color: ink } },
+      },
+      plugins: { legend: { labels: { color: ink } } },
+    },
+  });
+}
+
+head();
+features();
+maps(ink);
+choices();
+noise();
+drift();
+at("record").textContent = JSON.stringify(facts.collection, null, 2);

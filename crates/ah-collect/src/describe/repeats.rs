@@ -1,0 +1,123 @@
+//! How well the repetitions of a log agree: the spread of times, and winners that change between halves.
+
+use std::collections::BTreeMap;
+
+use ah_types::log::Log;
+use ah_types::median;
+use serde::Serialize;
+
+use super::podium::{CLEAR_GAP, Medians, Podium, share};
+
+/// How well the repetitions of a log agree.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Repeats {
+    /// The spread over all times, then over times of one magnitude, ascending.
+    pub spreads: Vec<Spread>,
+    /// The winners of the first and of the second half of the repetitions.
+    pub flips: Flips,
+}
+
+/// The spread of repetitions: greatest over least time of a choice on an input, less 1.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Spread {
+    /// Which times: a text for people.
+    pub times: String,
+    /// Choices on inputs with at least two different times.
+    pub cells: usize,
+    /// The median.
+    pub median: f64,
+    /// The 95th percentile.
+    pub p95: f64,
+}
+
+/// Winners that change between the first and the second half of the repetitions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Flips {
+    /// Inputs with at least two choices that were repeated.
+    pub inputs: usize,
+    /// The share of them whose winner changes.
+    pub changed: f64,
+    /// Inputs on which the first half's winner is ahead by more than 3 %.
+    pub clear: usize,
+    /// The share of these whose winner changes.
+    pub clear_changed: f64,
+    /// What taking the first half's winner loses in the second half: geometric-mean slowdown, less 1.
+    pub loss: f64,
+}
+
+impl Repeats {
+    /// Returns how well the repetitions of `log` agree.
+    #[must_use]
+    pub fn of(log: &Log) -> Self {
+        let mut inputs: Vec<BTreeMap<u32, Vec<f64>>> = vec![BTreeMap::new(); log.inputs.len()];
+        for sample in &log.samples {
+            inputs[sample.input as usize].entry(sample.choice.0).or_default().push(sample.feedback);
+        }
+        Self { spreads: spreads(&inputs), flips: flips(&inputs) }
+    }
+}
+
+fn spreads(inputs: &[BTreeMap<u32, Vec<f64>>]) -> Vec<Spread> {
+    // By the power of ten of the least time in milliseconds. Equal times are copies of one measurement.
+    let mut by_magnitude: BTreeMap<i32, Vec<f64>> = BTreeMap::new();
+    for times in inputs.iter().flat_map(BTreeMap::values) {
+        let least = times.iter().copied().fold(f64::INFINITY, f64::min);
+        let greatest = times.iter().copied().fold(0.0, f64::max);
+        if greatest.is_finite() && greatest > least {
+            by_magnitude.entry(least.log10().floor() as i32).or_default().push(greatest / least - 1.0);
+        }
+    }
+    let spread = |times: String, mut of: Vec<f64>| {
+        of.sort_unstable_by(f64::total_cmp);
+        let at = |share: f64| of[((of.len() - 1) as f64 * share).round() as usize];
+        Spread { times, cells: of.len(), median: at(0.5), p95: at(0.95) }
+    };
+    let all: Vec<f64> = by_magnitude.values().flatten().copied().collect();
+    let whole = (!all.is_empty()).then(|| spread("all".to_owned(), all));
+    let magnitude =
+        |(power, of): (i32, Vec<f64>)| spread(format!("{} to {}", duration(power), duration(power + 1)), of);
+    whole.into_iter().chain(by_magnitude.into_iter().map(magnitude)).collect()
+}
+
+/// Returns ten to this power, of milliseconds, as a text.
+fn duration(power: i32) -> String {
+    let (unit, digits) = match power {
+        3.. => ("s", power - 3),
+        0.. => ("ms", power),
+        -3.. => ("µs", power + 3),
+        _ => ("ns", power + 6),
+    };
+    format!("{} {unit}", 10_f64.powi(digits))
+}
+
+fn flips(inputs: &[BTreeMap<u32, Vec<f64>>]) -> Flips {
+    let half = |input: &BTreeMap<u32, Vec<f64>>, second: bool| -> Medians {
+        let repeated = input.iter().filter(|(_, times)| times.len() > 1);
+        let part = |(choice, times): (&u32, &Vec<f64>)| {
+            let (first, last) = times.split_at(times.len() / 2);
+            Some((*choice, median(if second { last } else { first })?))
+        };
+        repeated.filter_map(part).collect()
+    };
+    let (mut flips, mut changed, mut clear_changed, mut loss) = (Flips::default(), 0, 0, 0.0);
+    for input in inputs {
+        let (first, second) = (half(input, false), half(input, true));
+        let (Some(before), Some(after)) = (Podium::of(&first), Podium::of(&second)) else { continue };
+        if !before.second_ms.is_finite() {
+            continue;
+        }
+        let differs = before.winner != after.winner;
+        flips.inputs += 1;
+        changed += usize::from(differs);
+        if before.second_ms / before.winner_ms > CLEAR_GAP {
+            flips.clear += 1;
+            clear_changed += usize::from(differs);
+        }
+        let again = second.get(&before.winner).filter(|ms| ms.is_finite());
+        loss += again.map_or(0.0, |ms| (ms / after.winner_ms).ln());
+    }
+    flips.changed = share(changed, flips.inputs);
+    flips.clear_changed = share(clear_changed, flips.clear);
+    flips.loss = (loss * share(1, flips.inputs)).exp_m1();
+    flips
+}

@@ -18,7 +18,6 @@ pub struct Page<'a> {
 
 impl Page<'_> {
     /// Returns the page with these facts, which are JSON.
-    #[must_use]
     pub fn html(&self, facts: &str) -> String {
         // `</script>` would end the script element.
         let facts = facts.replace('<', "\\u003c");

@@ -27,7 +27,6 @@ pub struct PartOfRun {
 }
 
 /// Returns the tenths of the run, in the order of the log; nothing for fewer than 50 inputs.
-#[must_use]
 pub fn drift(log: &Log) -> Vec<PartOfRun> {
     let times = medians(log);
     let step = log.inputs.len().div_ceil(MOST).max(1);

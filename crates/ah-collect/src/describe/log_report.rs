@@ -59,7 +59,6 @@ struct Point {
 
 impl LogReport {
     /// Returns the facts of a log. The fallback is the one of `optimization`, if that is known.
-    #[must_use]
     pub fn of(log: &Log, optimization: Option<&Optimization>) -> Self {
         let facts = LogFacts::of(log, optimization);
         let mut choices: Vec<ChoiceCoverage> = log
@@ -105,7 +104,6 @@ impl LogReport {
     }
 
     /// Returns the summary as Markdown, for a pull request.
-    #[must_use]
     pub fn markdown(&self) -> String {
         let percent = |share: f64| format!("{:.2} %", share * 100.0);
         let mut text = format!(

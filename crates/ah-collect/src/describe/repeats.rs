@@ -47,7 +47,6 @@ pub struct Flips {
 
 impl Repeats {
     /// Returns how well the repetitions of `log` agree.
-    #[must_use]
     pub fn of(log: &Log) -> Self {
         let mut inputs: Vec<BTreeMap<u32, Vec<f64>>> = vec![BTreeMap::new(); log.inputs.len()];
         for sample in &log.samples {

@@ -18,10 +18,8 @@ pub enum Choice {
     TypeCudaLooped4Threads1024Width2,
     /// `type=cuda_looped=4_threads=1024_width=4`
     TypeCudaLooped4Threads1024Width4,
-    /// `type=cuda_looped=4_threads=256_width=1`
-    TypeCudaLooped4Threads256Width1,
-    /// `type=cuda_looped=4_threads=256_width=4`
-    TypeCudaLooped4Threads256Width4,
+    /// `type=cuda_looped=4_threads=256_width=auto`
+    TypeCudaLooped4Threads256WidthAuto,
     /// `type=cuda_looped=4_threads=32_width=4_rows=4`
     TypeCudaLooped4Threads32Width4Rows4,
     /// `type=cuda_looped=4_threads=512_width=4`
@@ -91,7 +89,7 @@ pub enum Choice {
 }
 
 /// The names in the order of [`Choice::ALL`], which is sorted by name.
-const NAMES: [&str; 42] = [
+const NAMES: [&str; 41] = [
     "type=cuda_looped=2_threads=1024_width=4",
     "type=cuda_looped=2_threads=128_width=4",
     "type=cuda_looped=2_threads=256_width=4",
@@ -99,8 +97,7 @@ const NAMES: [&str; 42] = [
     "type=cuda_looped=4_threads=1024_width=1",
     "type=cuda_looped=4_threads=1024_width=2",
     "type=cuda_looped=4_threads=1024_width=4",
-    "type=cuda_looped=4_threads=256_width=1",
-    "type=cuda_looped=4_threads=256_width=4",
+    "type=cuda_looped=4_threads=256_width=auto",
     "type=cuda_looped=4_threads=32_width=4_rows=4",
     "type=cuda_looped=4_threads=512_width=4",
     "type=cuda_persistent=registers_cluster=2_threads=1024_width=4",
@@ -138,7 +135,7 @@ const NAMES: [&str; 42] = [
 
 impl Choice {
     /// All choices, sorted by name.
-    pub const ALL: [Self; 42] = [
+    pub const ALL: [Self; 41] = [
         Self::TypeCudaLooped2Threads1024Width4,
         Self::TypeCudaLooped2Threads128Width4,
         Self::TypeCudaLooped2Threads256Width4,
@@ -146,8 +143,7 @@ impl Choice {
         Self::TypeCudaLooped4Threads1024Width1,
         Self::TypeCudaLooped4Threads1024Width2,
         Self::TypeCudaLooped4Threads1024Width4,
-        Self::TypeCudaLooped4Threads256Width1,
-        Self::TypeCudaLooped4Threads256Width4,
+        Self::TypeCudaLooped4Threads256WidthAuto,
         Self::TypeCudaLooped4Threads32Width4Rows4,
         Self::TypeCudaLooped4Threads512Width4,
         Self::TypeCudaPersistentRegistersCluster2Threads1024Width4,
@@ -206,7 +202,7 @@ pub struct Config {
     /// `threads`
     pub threads: i64,
     /// `width`
-    pub width: i64,
+    pub width: &'static str,
     /// `rows`, which not every choice has
     pub rows: Option<i64>,
     /// `persistent`, which not every choice has
@@ -218,49 +214,48 @@ pub struct Config {
 }
 
 /// In the order of [`Choice::ALL`].
-static CONFIGS: [Config; 42] = [
-    Config { type_2: "cuda", looped: Some(2), threads: 1024, width: 4, rows: None, persistent: None, cluster: None, stages: None },
-    Config { type_2: "cuda", looped: Some(2), threads: 128, width: 4, rows: None, persistent: None, cluster: None, stages: None },
-    Config { type_2: "cuda", looped: Some(2), threads: 256, width: 4, rows: None, persistent: None, cluster: None, stages: None },
-    Config { type_2: "cuda", looped: Some(2), threads: 512, width: 4, rows: None, persistent: None, cluster: None, stages: None },
-    Config { type_2: "cuda", looped: Some(4), threads: 1024, width: 1, rows: None, persistent: None, cluster: None, stages: None },
-    Config { type_2: "cuda", looped: Some(4), threads: 1024, width: 2, rows: None, persistent: None, cluster: None, stages: None },
-    Config { type_2: "cuda", looped: Some(4), threads: 1024, width: 4, rows: None, persistent: None, cluster: None, stages: None },
-    Config { type_2: "cuda", looped: Some(4), threads: 256, width: 1, rows: None, persistent: None, cluster: None, stages: None },
-    Config { type_2: "cuda", looped: Some(4), threads: 256, width: 4, rows: None, persistent: None, cluster: None, stages: None },
-    Config { type_2: "cuda", looped: Some(4), threads: 32, width: 4, rows: Some(4), persistent: None, cluster: None, stages: None },
-    Config { type_2: "cuda", looped: Some(4), threads: 512, width: 4, rows: None, persistent: None, cluster: None, stages: None },
-    Config { type_2: "cuda", looped: None, threads: 1024, width: 4, rows: None, persistent: Some("registers"), cluster: Some(2), stages: None },
-    Config { type_2: "cuda", looped: None, threads: 512, width: 4, rows: None, persistent: Some("registers"), cluster: Some(2), stages: None },
-    Config { type_2: "cuda", looped: None, threads: 256, width: 4, rows: None, persistent: Some("registers"), cluster: Some(4), stages: None },
-    Config { type_2: "cuda", looped: None, threads: 512, width: 4, rows: None, persistent: Some("registers"), cluster: Some(4), stages: None },
-    Config { type_2: "cuda", looped: None, threads: 1024, width: 4, rows: None, persistent: Some("registers"), cluster: Some(8), stages: None },
-    Config { type_2: "cuda", looped: None, threads: 256, width: 4, rows: None, persistent: Some("registers"), cluster: Some(8), stages: None },
-    Config { type_2: "cuda", looped: None, threads: 512, width: 1, rows: None, persistent: Some("registers"), cluster: Some(8), stages: None },
-    Config { type_2: "cuda", looped: None, threads: 512, width: 4, rows: None, persistent: Some("registers"), cluster: Some(8), stages: None },
-    Config { type_2: "cuda", looped: None, threads: 1024, width: 1, rows: None, persistent: Some("registers"), cluster: None, stages: None },
-    Config { type_2: "cuda", looped: None, threads: 1024, width: 2, rows: None, persistent: Some("registers"), cluster: None, stages: None },
-    Config { type_2: "cuda", looped: None, threads: 1024, width: 4, rows: None, persistent: Some("registers"), cluster: None, stages: None },
-    Config { type_2: "cuda", looped: None, threads: 128, width: 1, rows: None, persistent: Some("registers"), cluster: None, stages: None },
-    Config { type_2: "cuda", looped: None, threads: 128, width: 2, rows: None, persistent: Some("registers"), cluster: None, stages: None },
-    Config { type_2: "cuda", looped: None, threads: 128, width: 4, rows: None, persistent: Some("registers"), cluster: None, stages: None },
-    Config { type_2: "cuda", looped: None, threads: 256, width: 1, rows: None, persistent: Some("registers"), cluster: None, stages: None },
-    Config { type_2: "cuda", looped: None, threads: 256, width: 2, rows: None, persistent: Some("registers"), cluster: None, stages: None },
-    Config { type_2: "cuda", looped: None, threads: 256, width: 4, rows: None, persistent: Some("registers"), cluster: None, stages: None },
-    Config { type_2: "cuda", looped: None, threads: 32, width: 1, rows: Some(4), persistent: Some("registers"), cluster: None, stages: None },
-    Config { type_2: "cuda", looped: None, threads: 32, width: 2, rows: Some(4), persistent: Some("registers"), cluster: None, stages: None },
-    Config { type_2: "cuda", looped: None, threads: 32, width: 4, rows: Some(4), persistent: Some("registers"), cluster: None, stages: None },
-    Config { type_2: "cuda", looped: None, threads: 32, width: 4, rows: Some(8), persistent: Some("registers"), cluster: None, stages: None },
-    Config { type_2: "cuda", looped: None, threads: 512, width: 1, rows: None, persistent: Some("registers"), cluster: None, stages: None },
-    Config { type_2: "cuda", looped: None, threads: 512, width: 2, rows: None, persistent: Some("registers"), cluster: None, stages: None },
-    Config { type_2: "cuda", looped: None, threads: 512, width: 4, rows: None, persistent: Some("registers"), cluster: None, stages: None },
-    Config { type_2: "cuda", looped: None, threads: 64, width: 4, rows: None, persistent: Some("registers"), cluster: None, stages: None },
-    Config { type_2: "cuda", looped: None, threads: 1024, width: 1, rows: None, persistent: Some("shared"), cluster: None, stages: Some(1) },
-    Config { type_2: "cuda", looped: None, threads: 1024, width: 4, rows: None, persistent: Some("shared"), cluster: None, stages: Some(1) },
-    Config { type_2: "cuda", looped: None, threads: 128, width: 4, rows: None, persistent: Some("shared"), cluster: None, stages: Some(1) },
-    Config { type_2: "cuda", looped: None, threads: 512, width: 4, rows: None, persistent: Some("shared"), cluster: None, stages: Some(1) },
-    Config { type_2: "cuda", looped: None, threads: 1024, width: 4, rows: None, persistent: Some("shared"), cluster: None, stages: Some(2) },
-    Config { type_2: "cuda", looped: None, threads: 128, width: 4, rows: None, persistent: Some("shared"), cluster: None, stages: Some(2) },
+static CONFIGS: [Config; 41] = [
+    Config { type_2: "cuda", looped: Some(2), threads: 1024, width: "4", rows: None, persistent: None, cluster: None, stages: None },
+    Config { type_2: "cuda", looped: Some(2), threads: 128, width: "4", rows: None, persistent: None, cluster: None, stages: None },
+    Config { type_2: "cuda", looped: Some(2), threads: 256, width: "4", rows: None, persistent: None, cluster: None, stages: None },
+    Config { type_2: "cuda", looped: Some(2), threads: 512, width: "4", rows: None, persistent: None, cluster: None, stages: None },
+    Config { type_2: "cuda", looped: Some(4), threads: 1024, width: "1", rows: None, persistent: None, cluster: None, stages: None },
+    Config { type_2: "cuda", looped: Some(4), threads: 1024, width: "2", rows: None, persistent: None, cluster: None, stages: None },
+    Config { type_2: "cuda", looped: Some(4), threads: 1024, width: "4", rows: None, persistent: None, cluster: None, stages: None },
+    Config { type_2: "cuda", looped: Some(4), threads: 256, width: "auto", rows: None, persistent: None, cluster: None, stages: None },
+    Config { type_2: "cuda", looped: Some(4), threads: 32, width: "4", rows: Some(4), persistent: None, cluster: None, stages: None },
+    Config { type_2: "cuda", looped: Some(4), threads: 512, width: "4", rows: None, persistent: None, cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 1024, width: "4", rows: None, persistent: Some("registers"), cluster: Some(2), stages: None },
+    Config { type_2: "cuda", looped: None, threads: 512, width: "4", rows: None, persistent: Some("registers"), cluster: Some(2), stages: None },
+    Config { type_2: "cuda", looped: None, threads: 256, width: "4", rows: None, persistent: Some("registers"), cluster: Some(4), stages: None },
+    Config { type_2: "cuda", looped: None, threads: 512, width: "4", rows: None, persistent: Some("registers"), cluster: Some(4), stages: None },
+    Config { type_2: "cuda", looped: None, threads: 1024, width: "4", rows: None, persistent: Some("registers"), cluster: Some(8), stages: None },
+    Config { type_2: "cuda", looped: None, threads: 256, width: "4", rows: None, persistent: Some("registers"), cluster: Some(8), stages: None },
+    Config { type_2: "cuda", looped: None, threads: 512, width: "1", rows: None, persistent: Some("registers"), cluster: Some(8), stages: None },
+    Config { type_2: "cuda", looped: None, threads: 512, width: "4", rows: None, persistent: Some("registers"), cluster: Some(8), stages: None },
+    Config { type_2: "cuda", looped: None, threads: 1024, width: "1", rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 1024, width: "2", rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 1024, width: "4", rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 128, width: "1", rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 128, width: "2", rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 128, width: "4", rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 256, width: "1", rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 256, width: "2", rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 256, width: "4", rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 32, width: "1", rows: Some(4), persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 32, width: "2", rows: Some(4), persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 32, width: "4", rows: Some(4), persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 32, width: "4", rows: Some(8), persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 512, width: "1", rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 512, width: "2", rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 512, width: "4", rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 64, width: "4", rows: None, persistent: Some("registers"), cluster: None, stages: None },
+    Config { type_2: "cuda", looped: None, threads: 1024, width: "1", rows: None, persistent: Some("shared"), cluster: None, stages: Some(1) },
+    Config { type_2: "cuda", looped: None, threads: 1024, width: "4", rows: None, persistent: Some("shared"), cluster: None, stages: Some(1) },
+    Config { type_2: "cuda", looped: None, threads: 128, width: "4", rows: None, persistent: Some("shared"), cluster: None, stages: Some(1) },
+    Config { type_2: "cuda", looped: None, threads: 512, width: "4", rows: None, persistent: Some("shared"), cluster: None, stages: Some(1) },
+    Config { type_2: "cuda", looped: None, threads: 1024, width: "4", rows: None, persistent: Some("shared"), cluster: None, stages: Some(2) },
+    Config { type_2: "cuda", looped: None, threads: 128, width: "4", rows: None, persistent: Some("shared"), cluster: None, stages: Some(2) },
 ];
 
 impl core::fmt::Display for Choice {

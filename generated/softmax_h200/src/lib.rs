@@ -3,7 +3,7 @@
 //!
 //! [`choose`] returns the choice to take for an input, [`choose_among`] the choice among those that are
 //! available, and [`ranked`] the order in which to try them. All decline (`None`, or an empty ranking) where the
-//! heuristic knows too little; then do what the program does without it: `type=cuda_looped=4_threads=256_width=1`.
+//! heuristic knows too little; then do what the program does without it: `type=cuda_looped=4_threads=256_width=auto`.
 //! [`decide`] also returns the reason.
 //!
 //! ```
@@ -50,7 +50,7 @@ pub const HEURISTIC: &str = "SoftmaxH200";
 /// The optimization for which it decides.
 pub const OPTIMIZATION: &str = "softmax";
 /// What the program does without a heuristic, where that is one of the choices.
-pub const FALLBACK: Option<Choice> = Some(Choice::TypeCudaLooped4Threads256Width1);
+pub const FALLBACK: Option<Choice> = Some(Choice::TypeCudaLooped4Threads256WidthAuto);
 /// The names of the logged features, in the order of the fields of [`Context`].
 pub const FEATURES: [&str; 3] = [
     "rows",
@@ -72,7 +72,7 @@ pub const PROMISE: Option<Promise> = Some(Promise {
 });
 /// The logs that it was learned from: file, BLAKE3 of the unpacked bytes, rows.
 pub const LOGS: [(&str, &str, u64); 1] = [
-    ("h200.txt.gz", "3c14983f14451fa654dfd367f096b9e4b7268452a3ed25dcd8839f99f7bbf81e", 99381),
+    ("h200.txt.gz", "e9a33ff24d75acc0d26a85afbe932338131b7768b358a92cf3f4f1dc7cc905be", 96669),
 ];
 
 /// What calibration showed: on inputs drawn like the calibration inputs, with this confidence, at

@@ -12,385 +12,354 @@ use crate::number::Number;
 #[inline]
 pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
     let columns = number(row.columns().float(), 1)?;
-    if columns <= 1922.0 {
-        if columns <= 480.5 {
-            let ctz_columns = needed(features::ctz_columns(row), 5)?;
-            if ctz_columns <= 1.5 {
-                if ctz_columns <= 0.5 {
+    if columns <= 1173.0 {
+        let ctz_columns = needed(features::ctz_columns(row), 5)?;
+        if ctz_columns <= 1.5 {
+            if ctz_columns <= 0.5 {
+                if columns <= 619.0 {
+                    if columns <= 156.5 {
+                        Ok(0) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 81 inputs, 1.000 times the best time (worst 1.012), at most 0.974 times the fallback's
+                    } else {
+                        let rows = number(row.rows().float(), 0)?;
+                        if rows <= 1475.5 {
+                            if columns <= 321.0 {
+                                Ok(1) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 23 inputs, 1.001 times the best time (worst 1.012), at most 0.956 times the fallback's
+                            } else {
+                                Ok(2) // type=cuda_persistent=registers_threads=128_width=1: 13 inputs, 1.000 times the best time (worst 1.000), at most 0.957 times the fallback's
+                            }
+                        } else {
+                            Ok(3) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 28 inputs, 1.000 times the best time (worst 1.009), at most 0.754 times the fallback's
+                        }
+                    }
+                } else {
                     let rows = number(row.rows().float(), 0)?;
-                    if rows <= 840.5 {
-                        if columns <= 206.0 {
-                            Ok(0) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 56 inputs, 1.000 times the best time (worst 1.003), at most 0.971 times the fallback's
-                        } else {
-                            let ctz_rows = needed(features::ctz_rows(row), 4)?;
-                            if ctz_rows <= 1.5 {
-                                if rows <= 6.0 {
-                                    Ok(1) // type=cuda_persistent=registers_threads=128_width=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.957 times the fallback's
-                                } else {
-                                    Ok(2) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 9 inputs, 1.000 times the best time (worst 1.000), at most 0.961 times the fallback's
-                                }
-                            } else if rows <= 114.5 {
-                                Ok(3) // type=cuda_persistent=registers_threads=128_width=1: 3 inputs, 1.001 times the best time (worst 1.003), at most 0.957 times the fallback's
-                            } else {
-                                Ok(4) // type=cuda_persistent=registers_threads=128_width=1: 3 inputs, 1.002 times the best time (worst 1.006), at most 0.949 times the fallback's
-                            }
-                        }
+                    if rows <= 2871.5 {
+                        Ok(4) // type=cuda_persistent=registers_threads=128_width=1: 19 inputs, 1.000 times the best time (worst 1.003), at most 0.953 times the fallback's
+                    } else if rows <= 8668.5 {
+                        Ok(5) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.785 times the fallback's
                     } else {
-                        Ok(5) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 55 inputs, 1.000 times the best time (worst 1.000), at most 0.902 times the fallback's
+                        Ok(6) // type=cuda_persistent=registers_threads=128_width=1: 9 inputs, 1.000 times the best time (worst 1.000), at most 0.820 times the fallback's
                     }
-                } else {
-                    let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                    if rows_times_columns <= 334896.0 {
-                        if columns <= 122.0 {
-                            if columns <= 60.0 {
-                                if columns <= 44.0 {
-                                    Ok(6) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 8 inputs, 1.001 times the best time (worst 1.006), at most 0.942 times the fallback's
-                                } else {
-                                    Ok(7) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 10 inputs, 1.000 times the best time (worst 1.000), at most 0.945 times the fallback's
-                                }
-                            } else {
-                                Ok(8) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 10 inputs, 1.000 times the best time (worst 1.003), at most 0.948 times the fallback's
-                            }
-                        } else if columns <= 260.0 {
-                            if columns <= 193.0 {
-                                Ok(9) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 12 inputs, 1.001 times the best time (worst 1.006), at most 0.943 times the fallback's
-                            } else {
-                                Ok(10) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 10 inputs, 1.002 times the best time (worst 1.008), at most 0.960 times the fallback's
-                            }
-                        } else {
-                            let rows = number(row.rows().float(), 0)?;
-                            if rows <= 385.5 {
-                                Ok(11) // type=cuda_persistent=registers_threads=128_width=2: 7 inputs, 1.002 times the best time (worst 1.012), at most 0.948 times the fallback's
-                            } else {
-                                Ok(12) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.937 times the fallback's
-                            }
-                        }
-                    } else if columns <= 419.5 {
-                        if columns <= 136.0 {
-                            Ok(13) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 12 inputs, 1.001 times the best time (worst 1.006), at most 0.556 times the fallback's
-                        } else {
-                            Ok(14) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 9 inputs, 1.004 times the best time (worst 1.024), at most 0.540 times the fallback's
-                        }
-                    } else {
-                        Ok(15) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 2 inputs, 1.000 times the best time (worst 1.000), at most 0.784 times the fallback's
-                    }
-                }
-            } else if columns <= 130.0 {
-                let rows = number(row.rows().float(), 0)?;
-                if rows <= 1759.5 {
-                    if columns <= 68.0 {
-                        if columns <= 60.0 {
-                            if rows <= 149.5 {
-                                Ok(16) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 23 inputs, 1.002 times the best time (worst 1.019), at most 0.960 times the fallback's
-                            } else {
-                                Ok(17) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 12 inputs, 1.002 times the best time (worst 1.009), at most 0.946 times the fallback's
-                            }
-                        } else {
-                            Ok(18) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 32 inputs, 1.002 times the best time (worst 1.012), at most 0.956 times the fallback's
-                        }
-                    } else if columns <= 100.0 {
-                        Ok(19) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 26 inputs, 1.001 times the best time (worst 1.006), at most 0.954 times the fallback's
-                    } else {
-                        let ctz_rows = needed(features::ctz_rows(row), 4)?;
-                        if ctz_rows <= 4.5 {
-                            Ok(20) // type=cuda_persistent=registers_threads=32_width=4_rows=8: 36 inputs, 1.004 times the best time (worst 1.030), at most 0.971 times the fallback's
-                        } else {
-                            Ok(21) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 8 inputs, 1.003 times the best time (worst 1.011), at most 0.948 times the fallback's
-                        }
-                    }
-                } else if columns <= 100.0 {
-                    if rows <= 7784.5 {
-                        if rows <= 4386.5 {
-                            Ok(22) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 15 inputs, 1.002 times the best time (worst 1.011), at most 0.777 times the fallback's
-                        } else {
-                            Ok(23) // type=cuda_persistent=registers_threads=32_width=4_rows=8: 7 inputs, 1.002 times the best time (worst 1.011), at most 0.558 times the fallback's
-                        }
-                    } else if columns <= 50.0 {
-                        Ok(24) // type=cuda_persistent=registers_threads=32_width=4_rows=8: 11 inputs, 1.001 times the best time (worst 1.008), at most 0.435 times the fallback's
-                    } else {
-                        Ok(25) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 30 inputs, 1.003 times the best time (worst 1.014), at most 0.453 times the fallback's
-                    }
-                } else if rows <= 39891.5 {
-                    let ctz_rows = needed(features::ctz_rows(row), 4)?;
-                    if ctz_rows <= 4.5 {
-                        Ok(26) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 14 inputs, 1.002 times the best time (worst 1.006), at most 0.757 times the fallback's
-                    } else {
-                        Ok(27) // type=cuda_persistent=registers_threads=32_width=4_rows=8: 5 inputs, 1.001 times the best time (worst 1.006), at most 0.535 times the fallback's
-                    }
-                } else {
-                    Ok(28) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 9 inputs, 1.004 times the best time (worst 1.016), at most 0.267 times the fallback's
                 }
             } else {
                 let rows = number(row.rows().float(), 0)?;
-                if rows <= 1477.5 {
-                    if columns <= 372.0 {
-                        let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                        if rows_times_columns <= 6672.0 {
-                            if columns <= 239.0 {
-                                Ok(29) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 21 inputs, 1.000 times the best time (worst 1.006), at most 0.956 times the fallback's
+                if rows <= 1297.0 {
+                    if columns <= 260.0 {
+                        if columns <= 122.0 {
+                            let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
+                            if rows_times_columns <= 4120.0 {
+                                if rows_times_columns <= 1104.0 {
+                                    Ok(7) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 7 inputs, 1.001 times the best time (worst 1.007), at most 0.954 times the fallback's
+                                } else {
+                                    Ok(8) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 7 inputs, 1.001 times the best time (worst 1.006), at most 0.933 times the fallback's
+                                }
                             } else {
-                                Ok(30) // type=cuda_persistent=registers_threads=128_width=1: 19 inputs, 1.006 times the best time (worst 1.036), at most 0.962 times the fallback's
+                                Ok(9) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 8 inputs, 1.001 times the best time (worst 1.003), at most 0.931 times the fallback's
                             }
+                        } else if columns <= 203.0 {
+                            Ok(10) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 11 inputs, 1.000 times the best time (worst 1.000), at most 0.945 times the fallback's
+                        } else if rows <= 192.5 {
+                            Ok(11) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 5 inputs, 1.001 times the best time (worst 1.003), at most 0.949 times the fallback's
                         } else {
-                            Ok(31) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 56 inputs, 1.003 times the best time (worst 1.015), at most 0.967 times the fallback's
+                            Ok(12) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.930 times the fallback's
                         }
-                    } else if rows <= 332.5 {
-                        Ok(32) // type=cuda_persistent=registers_threads=128_width=1: 23 inputs, 1.003 times the best time (worst 1.013), at most 0.967 times the fallback's
-                    } else {
-                        Ok(33) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 8 inputs, 1.001 times the best time (worst 1.003), at most 0.935 times the fallback's
-                    }
-                } else if columns <= 323.5 {
-                    if rows <= 3678.0 {
-                        if ctz_columns <= 5.0 {
-                            Ok(34) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 4 inputs, 1.004 times the best time (worst 1.013), at most 0.785 times the fallback's
+                    } else if columns <= 480.5 {
+                        if rows <= 385.5 {
+                            Ok(13) // type=cuda_persistent=registers_threads=128_width=2: 7 inputs, 1.003 times the best time (worst 1.004), at most 0.956 times the fallback's
                         } else {
-                            Ok(35) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.758 times the fallback's
+                            Ok(14) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.929 times the fallback's
                         }
-                    } else if ctz_columns <= 7.0 {
-                        Ok(36) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 38 inputs, 1.002 times the best time (worst 1.015), at most 0.621 times the fallback's
                     } else {
-                        Ok(37) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 13 inputs, 1.002 times the best time (worst 1.007), at most 0.617 times the fallback's
+                        Ok(15) // type=cuda_persistent=registers_threads=128_width=2: 9 inputs, 1.001 times the best time (worst 1.006), at most 0.956 times the fallback's
                     }
-                } else if rows <= 6624.0 {
-                    Ok(38) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 6 inputs, 1.001 times the best time (worst 1.006), at most 0.617 times the fallback's
-                } else if columns <= 388.0 {
-                    Ok(39) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 6 inputs, 1.002 times the best time (worst 1.006), at most 0.550 times the fallback's
                 } else {
-                    Ok(40) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 11 inputs, 1.004 times the best time (worst 1.013), at most 0.567 times the fallback's
+                    let ctz_rows = needed(features::ctz_rows(row), 4)?;
+                    if ctz_rows <= 6.5 {
+                        if rows <= 8461.5 {
+                            Ok(16) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 13 inputs, 1.002 times the best time (worst 1.009), at most 0.788 times the fallback's
+                        } else if columns <= 128.0 {
+                            Ok(17) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 9 inputs, 1.001 times the best time (worst 1.013), at most 0.399 times the fallback's
+                        } else if columns <= 276.5 {
+                            Ok(18) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.424 times the fallback's
+                        } else {
+                            Ok(19) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 10 inputs, 1.000 times the best time (worst 1.002), at most 0.830 times the fallback's
+                        }
+                    } else {
+                        Ok(20) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 3 inputs, 1.000 times the best time (worst 1.001), at most 0.714 times the fallback's
+                    }
+                }
+            }
+        } else if columns <= 258.0 {
+            if columns <= 130.0 {
+                let rows = number(row.rows().float(), 0)?;
+                if rows <= 1525.5 {
+                    if columns <= 68.0 {
+                        let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
+                        if rows_times_columns <= 23276.0 {
+                            if rows <= 35.5 {
+                                Ok(21) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 30 inputs, 1.004 times the best time (worst 1.020), at most 0.937 times the fallback's
+                            } else {
+                                Ok(22) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 25 inputs, 1.003 times the best time (worst 1.014), at most 0.925 times the fallback's
+                            }
+                        } else if rows_times_columns <= 60760.5 {
+                            Ok(23) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.914 times the fallback's
+                        } else {
+                            Ok(24) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 4 inputs, 1.002 times the best time (worst 1.006), at most 0.803 times the fallback's
+                        }
+                    } else if columns <= 100.0 {
+                        Ok(25) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 26 inputs, 1.001 times the best time (worst 1.011), at most 0.933 times the fallback's
+                    } else if rows <= 263.5 {
+                        Ok(26) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 29 inputs, 1.004 times the best time (worst 1.013), at most 0.949 times the fallback's
+                    } else {
+                        Ok(27) // type=cuda_persistent=registers_threads=32_width=4_rows=8: 14 inputs, 1.001 times the best time (worst 1.005), at most 0.925 times the fallback's
+                    }
+                } else if rows <= 8685.5 {
+                    if rows <= 4559.0 {
+                        if columns <= 82.0 {
+                            Ok(28) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 15 inputs, 1.002 times the best time (worst 1.006), at most 0.750 times the fallback's
+                        } else {
+                            Ok(29) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 8 inputs, 1.002 times the best time (worst 1.004), at most 0.740 times the fallback's
+                        }
+                    } else {
+                        Ok(30) // type=cuda_persistent=registers_threads=32_width=4_rows=8: 14 inputs, 1.002 times the best time (worst 1.011), at most 0.524 times the fallback's
+                    }
+                } else if columns <= 102.0 {
+                    if columns <= 68.0 {
+                        Ok(31) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 26 inputs, 1.004 times the best time (worst 1.034), at most 0.362 times the fallback's
+                    } else {
+                        Ok(32) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 12 inputs, 1.001 times the best time (worst 1.007), at most 0.286 times the fallback's
+                    }
+                } else if rows <= 27818.5 {
+                    Ok(33) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 8 inputs, 1.003 times the best time (worst 1.006), at most 0.440 times the fallback's
+                } else {
+                    Ok(34) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 11 inputs, 1.001 times the best time (worst 1.005), at most 0.289 times the fallback's
+                }
+            } else {
+                let rows = number(row.rows().float(), 0)?;
+                if rows <= 1614.5 {
+                    if columns <= 193.0 {
+                        Ok(35) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 37 inputs, 1.001 times the best time (worst 1.006), at most 0.947 times the fallback's
+                    } else {
+                        Ok(36) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 26 inputs, 1.001 times the best time (worst 1.005), at most 0.945 times the fallback's
+                    }
+                } else if columns <= 184.0 {
+                    if rows <= 17025.0 {
+                        Ok(37) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 12 inputs, 1.001 times the best time (worst 1.005), at most 0.754 times the fallback's
+                    } else {
+                        Ok(38) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 3 inputs, 1.001 times the best time (worst 1.004), at most 0.342 times the fallback's
+                    }
+                } else {
+                    let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
+                    if rows_times_columns <= 1167648.0 {
+                        Ok(39) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 7 inputs, 1.001 times the best time (worst 1.003), at most 0.781 times the fallback's
+                    } else {
+                        Ok(40) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 24 inputs, 1.001 times the best time (worst 1.007), at most 0.593 times the fallback's
+                    }
                 }
             }
         } else {
-            let ctz_columns = needed(features::ctz_columns(row), 5)?;
-            if ctz_columns <= 1.5 {
-                if ctz_columns <= 0.5 {
-                    let rows = number(row.rows().float(), 0)?;
-                    if rows <= 2175.5 {
-                        Ok(41) // type=cuda_persistent=registers_threads=128_width=1: 45 inputs, 1.001 times the best time (worst 1.018), at most 0.963 times the fallback's
-                    } else if columns <= 1090.0 {
-                        if rows <= 7851.0 {
-                            Ok(42) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 8 inputs, 1.000 times the best time (worst 1.000), at most 0.797 times the fallback's
-                        } else if columns <= 594.0 {
-                            Ok(43) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.668 times the fallback's
-                        } else {
-                            Ok(44) // type=cuda_persistent=registers_threads=128_width=1: 8 inputs, 1.000 times the best time (worst 1.000), at most 0.815 times the fallback's
-                        }
-                    } else if rows <= 24404.5 {
-                        Ok(45) // type=cuda_persistent=registers_threads=128_width=1: 8 inputs, 1.002 times the best time (worst 1.009), at most 0.942 times the fallback's
-                    } else if columns <= 1406.0 {
-                        Ok(46) // type=cuda_persistent=registers_threads=128_width=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.854 times the fallback's
-                    } else {
-                        Ok(47) // type=cuda_persistent=registers_threads=256_width=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.950 times the fallback's
-                    }
-                } else {
-                    let rows = number(row.rows().float(), 0)?;
-                    if rows <= 1091.0 {
-                        if rows <= 275.5 {
-                            if columns <= 844.5 {
-                                Ok(48) // type=cuda_persistent=registers_threads=128_width=1: 4 inputs, 1.006 times the best time (worst 1.023), at most 0.963 times the fallback's
+            let rows = number(row.rows().float(), 0)?;
+            if rows <= 1071.5 {
+                if columns <= 487.5 {
+                    if rows <= 424.0 {
+                        if columns <= 385.5 {
+                            if columns <= 350.0 {
+                                Ok(41) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 19 inputs, 1.004 times the best time (worst 1.019), at most 0.955 times the fallback's
                             } else {
-                                let ctz_rows = needed(features::ctz_rows(row), 4)?;
-                                if ctz_rows <= 0.5 {
-                                    Ok(49) // type=cuda_persistent=registers_threads=128_width=2: 5 inputs, 1.001 times the best time (worst 1.003), at most 0.939 times the fallback's
-                                } else {
-                                    Ok(50) // type=cuda_persistent=registers_threads=128_width=1: 5 inputs, 1.002 times the best time (worst 1.006), at most 0.946 times the fallback's
-                                }
+                                Ok(42) // type=cuda_persistent=registers_threads=128_width=1: 17 inputs, 1.004 times the best time (worst 1.013), at most 0.949 times the fallback's
                             }
+                        } else if columns <= 430.0 {
+                            Ok(43) // type=cuda_persistent=registers_threads=128_width=2: 10 inputs, 1.003 times the best time (worst 1.008), at most 0.943 times the fallback's
                         } else {
-                            Ok(51) // type=cuda_persistent=registers_threads=128_width=2: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.926 times the fallback's
+                            Ok(44) // type=cuda_persistent=registers_threads=128_width=1: 6 inputs, 1.003 times the best time (worst 1.011), at most 0.937 times the fallback's
+                        }
+                    } else if rows <= 714.0 {
+                        let ctz_rows = needed(features::ctz_rows(row), 4)?;
+                        if ctz_rows <= 0.5 {
+                            Ok(45) // type=cuda_persistent=registers_threads=64_width=4: 2 inputs, 1.005 times the best time (worst 1.010), at most 0.923 times the fallback's
+                        } else {
+                            Ok(46) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 2 inputs, 1.001 times the best time (worst 1.001), at most 0.920 times the fallback's
                         }
                     } else {
-                        Ok(52) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 11 inputs, 1.004 times the best time (worst 1.014), at most 0.954 times the fallback's
-                    }
-                }
-            } else {
-                let rows = number(row.rows().float(), 0)?;
-                if rows <= 457.0 {
-                    if columns <= 934.5 {
-                        if columns <= 516.0 {
-                            Ok(53) // type=cuda_persistent=registers_threads=128_width=2: 5 inputs, 1.003 times the best time (worst 1.012), at most 0.966 times the fallback's
-                        } else if rows <= 123.5 {
-                            if columns <= 865.5 {
-                                Ok(54) // type=cuda_persistent=registers_threads=128_width=2: 32 inputs, 1.003 times the best time (worst 1.018), at most 0.961 times the fallback's
-                            } else {
-                                Ok(55) // type=cuda_persistent=registers_threads=128_width=4: 10 inputs, 1.003 times the best time (worst 1.009), at most 0.956 times the fallback's
-                            }
+                        let ctz_rows = needed(features::ctz_rows(row), 4)?;
+                        if ctz_rows <= 1.0 {
+                            Ok(47) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 3 inputs, 1.001 times the best time (worst 1.004), at most 0.907 times the fallback's
                         } else {
-                            Ok(56) // type=cuda_persistent=registers_threads=128_width=1: 16 inputs, 1.001 times the best time (worst 1.005), at most 0.975 times the fallback's
-                        }
-                    } else if rows <= 172.0 {
-                        if columns <= 1498.5 {
-                            if columns <= 1345.0 {
-                                Ok(57) // type=cuda_persistent=registers_threads=128_width=4: 26 inputs, 1.004 times the best time (worst 1.015), at most 0.959 times the fallback's
-                            } else {
-                                Ok(58) // type=cuda_persistent=registers_threads=256_width=2: 8 inputs, 1.001 times the best time (worst 1.005), at most 0.954 times the fallback's
-                            }
-                        } else {
-                            Ok(59) // type=cuda_persistent=registers_threads=128_width=2: 17 inputs, 1.002 times the best time (worst 1.011), at most 0.957 times the fallback's
-                        }
-                    } else if rows <= 270.0 {
-                        Ok(60) // type=cuda_persistent=registers_threads=128_width=1: 4 inputs, 1.002 times the best time (worst 1.008), at most 0.950 times the fallback's
-                    } else if columns <= 1500.0 {
-                        Ok(61) // type=cuda_persistent=registers_threads=128_width=4: 4 inputs, 1.002 times the best time (worst 1.008), at most 0.952 times the fallback's
-                    } else {
-                        Ok(62) // type=cuda_persistent=registers_threads=128_width=2: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.924 times the fallback's
-                    }
-                } else if columns <= 1292.5 {
-                    if ctz_columns <= 2.5 {
-                        Ok(63) // type=cuda_persistent=registers_threads=64_width=4: 12 inputs, 1.005 times the best time (worst 1.011), at most 0.922 times the fallback's
-                    } else {
-                        let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                        if rows_times_columns <= 13730414.5 {
-                            if rows <= 4386.5 {
-                                Ok(64) // type=cuda_persistent=registers_threads=64_width=4: 28 inputs, 1.003 times the best time (worst 1.012), at most 0.946 times the fallback's
-                            } else {
-                                Ok(65) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 20 inputs, 1.004 times the best time (worst 1.016), at most 0.838 times the fallback's
-                            }
-                        } else {
-                            Ok(66) // type=cuda_persistent=registers_threads=64_width=4: 31 inputs, 1.002 times the best time (worst 1.018), at most 0.850 times the fallback's
+                            Ok(48) // type=cuda_persistent=registers_threads=32_width=4_rows=8: 3 inputs, 1.004 times the best time (worst 1.007), at most 0.915 times the fallback's
                         }
                     }
                 } else {
                     let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                    if rows_times_columns <= 74082484.0 {
-                        if rows <= 1220.0 {
-                            if rows <= 791.0 {
-                                Ok(67) // type=cuda_persistent=registers_threads=128_width=4: 3 inputs, 1.001 times the best time (worst 1.002), at most 0.921 times the fallback's
+                    if rows_times_columns <= 153152.0 {
+                        if columns <= 1048.0 {
+                            if rows <= 103.5 {
+                                Ok(49) // type=cuda_persistent=registers_threads=128_width=1: 51 inputs, 1.003 times the best time (worst 1.016), at most 0.960 times the fallback's
                             } else {
-                                Ok(68) // type=cuda_persistent=registers_threads=64_width=4: 4 inputs, 1.001 times the best time (worst 1.006), at most 0.913 times the fallback's
+                                Ok(50) // type=cuda_persistent=registers_threads=64_width=4: 10 inputs, 1.002 times the best time (worst 1.005), at most 0.952 times the fallback's
                             }
+                        } else if ctz_columns <= 5.0 {
+                            Ok(51) // type=cuda_persistent=registers_threads=128_width=1: 4 inputs, 1.001 times the best time (worst 1.003), at most 0.945 times the fallback's
                         } else {
-                            Ok(69) // type=cuda_persistent=registers_threads=64_width=4: 15 inputs, 1.002 times the best time (worst 1.021), at most 0.895 times the fallback's
+                            Ok(52) // type=cuda_persistent=registers_threads=128_width=2: 2 inputs, 1.000 times the best time (worst 1.000), at most 0.935 times the fallback's
                         }
-                    } else if columns <= 1668.0 {
-                        Ok(70) // type=cuda_persistent=registers_threads=256_width=4: 4 inputs, 1.001 times the best time (worst 1.003), at most 0.898 times the fallback's
+                    } else if rows <= 541.5 {
+                        Ok(53) // type=cuda_persistent=registers_threads=128_width=2: 15 inputs, 1.002 times the best time (worst 1.008), at most 0.940 times the fallback's
+                    } else if rows <= 774.0 {
+                        Ok(54) // type=cuda_persistent=registers_threads=128_width=2: 7 inputs, 1.003 times the best time (worst 1.010), at most 0.925 times the fallback's
                     } else {
-                        Ok(71) // type=cuda_persistent=registers_threads=256_width=4: 3 inputs, 1.000 times the best time (worst 1.001), at most 0.948 times the fallback's
+                        Ok(55) // type=cuda_persistent=registers_threads=64_width=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.910 times the fallback's
                     }
                 }
+            } else if columns <= 582.5 {
+                if rows <= 2439.5 {
+                    if rows <= 1389.0 {
+                        Ok(56) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 3 inputs, 1.002 times the best time (worst 1.006), at most 0.795 times the fallback's
+                    } else {
+                        Ok(57) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 4 inputs, 1.000 times the best time (worst 1.001), at most 0.816 times the fallback's
+                    }
+                } else if columns <= 410.0 {
+                    if rows <= 8949.5 {
+                        Ok(58) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 9 inputs, 1.004 times the best time (worst 1.020), at most 0.631 times the fallback's
+                    } else {
+                        Ok(59) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 14 inputs, 1.003 times the best time (worst 1.015), at most 0.558 times the fallback's
+                    }
+                } else if rows <= 44306.5 {
+                    Ok(60) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 16 inputs, 1.003 times the best time (worst 1.015), at most 0.720 times the fallback's
+                } else {
+                    Ok(61) // type=cuda_persistent=registers_threads=64_width=4: 9 inputs, 1.001 times the best time (worst 1.006), at most 0.544 times the fallback's
+                }
+            } else if rows <= 27729.5 {
+                if rows <= 2379.5 {
+                    let ctz_rows = needed(features::ctz_rows(row), 4)?;
+                    if ctz_rows <= 0.5 {
+                        Ok(62) // type=cuda_persistent=registers_threads=64_width=4: 7 inputs, 1.003 times the best time (worst 1.009), at most 0.846 times the fallback's
+                    } else {
+                        Ok(63) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 3 inputs, 1.003 times the best time (worst 1.006), at most 0.822 times the fallback's
+                    }
+                } else {
+                    let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
+                    if rows_times_columns <= 6526672.0 {
+                        Ok(64) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 10 inputs, 1.008 times the best time (worst 1.028), at most 0.793 times the fallback's
+                    } else {
+                        Ok(65) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 12 inputs, 1.002 times the best time (worst 1.012), at most 0.796 times the fallback's
+                    }
+                }
+            } else if columns <= 1032.0 {
+                if columns <= 732.5 {
+                    Ok(66) // type=cuda_persistent=registers_threads=128_width=2: 6 inputs, 1.001 times the best time (worst 1.005), at most 0.611 times the fallback's
+                } else {
+                    Ok(67) // type=cuda_persistent=registers_threads=64_width=4: 8 inputs, 1.001 times the best time (worst 1.004), at most 0.730 times the fallback's
+                }
+            } else {
+                Ok(68) // type=cuda_persistent=registers_threads=64_width=4: 5 inputs, 1.002 times the best time (worst 1.010), at most 0.791 times the fallback's
             }
         }
-    } else if columns <= 26359.0 {
+    } else if columns <= 27790.5 {
         if columns <= 8183.5 {
             let ctz_columns = needed(features::ctz_columns(row), 5)?;
             if ctz_columns <= 1.5 {
                 if ctz_columns <= 0.5 {
-                    let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                    if rows_times_columns <= 888751.0 {
-                        if rows_times_columns <= 100224.0 {
-                            Ok(72) // type=cuda_persistent=registers_threads=128_width=1: 23 inputs, 1.002 times the best time (worst 1.011), at most 0.955 times the fallback's
-                        } else if rows_times_columns <= 272705.5 {
-                            Ok(73) // type=cuda_persistent=registers_threads=256_width=1: 7 inputs, 1.003 times the best time (worst 1.015), at most 0.904 times the fallback's
-                        } else {
-                            Ok(74) // type=cuda_persistent=registers_threads=128_width=1: 8 inputs, 1.001 times the best time (worst 1.006), at most 0.921 times the fallback's
-                        }
-                    } else if columns <= 3266.0 {
-                        Ok(75) // type=cuda_persistent=registers_threads=256_width=1: 12 inputs, 1.002 times the best time (worst 1.012), at most 0.971 times the fallback's
-                    } else {
-                        let rows = number(row.rows().float(), 0)?;
-                        if rows <= 6392.0 {
-                            Ok(76) // type=cuda_persistent=registers_threads=128_width=1: 18 inputs, 1.001 times the best time (worst 1.025), at most 0.909 times the fallback's
-                        } else {
-                            Ok(77) // type=cuda_persistent=registers_threads=512_width=1: 9 inputs, 1.001 times the best time (worst 1.013), at most 0.933 times the fallback's
-                        }
-                    }
+                    Ok(69) // type=cuda_persistent=registers_threads=128_width=1: 109 inputs, 1.003 times the best time (worst 1.026), at most 0.973 times the fallback's
                 } else {
                     let rows = number(row.rows().float(), 0)?;
-                    if rows <= 214.0 {
-                        let ctz_rows = needed(features::ctz_rows(row), 4)?;
-                        if ctz_rows <= 0.5 {
-                            if columns <= 3631.5 {
-                                Ok(78) // type=cuda_persistent=registers_threads=256_width=2: 3 inputs, 1.003 times the best time (worst 1.008), at most 0.942 times the fallback's
+                    if rows <= 342.0 {
+                        if columns <= 2691.0 {
+                            if columns <= 1634.5 {
+                                Ok(70) // type=cuda_persistent=registers_threads=128_width=2: 7 inputs, 1.001 times the best time (worst 1.003), at most 0.952 times the fallback's
                             } else {
-                                Ok(79) // type=cuda_persistent=registers_threads=256_width=1: 3 inputs, 1.003 times the best time (worst 1.009), at most 0.852 times the fallback's
+                                Ok(71) // type=cuda_persistent=registers_threads=128_width=1: 8 inputs, 1.000 times the best time (worst 1.000), at most 0.940 times the fallback's
                             }
                         } else {
-                            Ok(80) // type=cuda_persistent=registers_threads=128_width=2: 13 inputs, 1.002 times the best time (worst 1.011), at most 0.902 times the fallback's
+                            let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
+                            if rows_times_columns <= 440868.0 {
+                                Ok(72) // type=cuda_persistent=registers_threads=128_width=2: 10 inputs, 1.000 times the best time (worst 1.001), at most 0.952 times the fallback's
+                            } else {
+                                Ok(73) // type=cuda_persistent=registers_threads=256_width=2: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.970 times the fallback's
+                            }
                         }
                     } else {
-                        Ok(81) // type=cuda_persistent=registers_threads=128_width=2: 20 inputs, 1.003 times the best time (worst 1.018), at most 0.967 times the fallback's
+                        Ok(74) // type=cuda_persistent=registers_threads=128_width=2: 24 inputs, 1.003 times the best time (worst 1.014), at most 0.978 times the fallback's
                     }
                 }
-            } else if columns <= 3984.5 {
-                let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                if rows_times_columns <= 3458489.0 {
-                    if columns <= 3106.5 {
-                        if columns <= 2072.0 {
-                            Ok(82) // type=cuda_persistent=registers_threads=128_width=2: 6 inputs, 1.000 times the best time (worst 1.003), at most 0.948 times the fallback's
-                        } else {
-                            Ok(83) // type=cuda_persistent=registers_threads=128_width=4: 36 inputs, 1.005 times the best time (worst 1.030), at most 0.939 times the fallback's
-                        }
+            } else if columns <= 3544.0 {
+                let rows = number(row.rows().float(), 0)?;
+                if rows <= 1333.5 {
+                    let ctz_rows = needed(features::ctz_rows(row), 4)?;
+                    if ctz_rows <= 2.5 {
+                        Ok(75) // type=cuda_persistent=registers_threads=128_width=4: 93 inputs, 1.003 times the best time (worst 1.018), at most 0.973 times the fallback's
+                    } else if rows <= 272.0 {
+                        Ok(76) // type=cuda_persistent=registers_threads=128_width=4: 15 inputs, 1.004 times the best time (worst 1.014), at most 0.977 times the fallback's
                     } else {
-                        let rows = number(row.rows().float(), 0)?;
-                        if rows <= 163.5 {
-                            Ok(84) // type=cuda_persistent=registers_threads=128_width=4: 16 inputs, 1.003 times the best time (worst 1.019), at most 0.908 times the fallback's
-                        } else {
-                            Ok(85) // type=cuda_persistent=registers_threads=256_width=2: 7 inputs, 1.002 times the best time (worst 1.012), at most 0.937 times the fallback's
-                        }
+                        Ok(77) // type=cuda_persistent=registers_threads=128_width=1: 5 inputs, 1.000 times the best time (worst 1.001), at most 0.962 times the fallback's
                     }
+                } else if columns <= 2803.5 {
+                    Ok(78) // type=cuda_persistent=registers_threads=64_width=4: 53 inputs, 1.004 times the best time (worst 1.031), at most 1.002 times the fallback's
                 } else {
-                    Ok(86) // type=cuda_persistent=registers_threads=64_width=4: 48 inputs, 1.004 times the best time (worst 1.020), at most 0.992 times the fallback's
+                    Ok(79) // type=cuda_persistent=registers_threads=128_width=2: 13 inputs, 1.003 times the best time (worst 1.012), at most 0.957 times the fallback's
                 }
             } else {
                 let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                if rows_times_columns <= 2949888.0 {
-                    if rows_times_columns <= 495328.0 {
-                        let rows = number(row.rows().float(), 0)?;
-                        if rows <= 11.0 {
-                            Ok(87) // type=cuda_persistent=registers_threads=256_width=2: 24 inputs, 1.003 times the best time (worst 1.017), at most 0.834 times the fallback's
+                if rows_times_columns <= 2639493.5 {
+                    if columns <= 6916.5 {
+                        if ctz_columns <= 5.5 {
+                            Ok(80) // type=cuda_persistent=registers_threads=256_width=4: 29 inputs, 1.005 times the best time (worst 1.015), at most 0.972 times the fallback's
                         } else {
-                            Ok(88) // type=cuda_persistent=registers_threads=256_width=4: 24 inputs, 1.004 times the best time (worst 1.026), at most 0.880 times the fallback's
+                            Ok(81) // type=cuda_persistent=registers_threads=256_width=2: 20 inputs, 1.002 times the best time (worst 1.009), at most 0.972 times the fallback's
                         }
                     } else {
                         let rows = number(row.rows().float(), 0)?;
-                        if rows <= 112.5 {
-                            Ok(89) // type=cuda_persistent=registers_threads=256_width=4: 5 inputs, 1.007 times the best time (worst 1.019), at most 0.875 times the fallback's
+                        if rows <= 56.0 {
+                            Ok(82) // type=cuda_persistent=registers_threads=256_width=4: 12 inputs, 1.002 times the best time (worst 1.010), at most 0.912 times the fallback's
                         } else {
-                            Ok(90) // type=cuda_persistent=registers_threads=256_width=2: 9 inputs, 1.002 times the best time (worst 1.010), at most 0.906 times the fallback's
+                            Ok(83) // type=cuda_persistent=registers_threads=256_width=2: 7 inputs, 1.001 times the best time (worst 1.006), at most 0.964 times the fallback's
                         }
                     }
                 } else {
                     let rows = number(row.rows().float(), 0)?;
                     if rows <= 7053.0 {
-                        if ctz_columns <= 5.5 {
-                            Ok(91) // type=cuda_persistent=registers_threads=128_width=4: 15 inputs, 1.001 times the best time (worst 1.005), at most 0.899 times the fallback's
-                        } else {
-                            Ok(92) // type=cuda_persistent=registers_threads=128_width=2: 14 inputs, 1.003 times the best time (worst 1.022), at most 0.897 times the fallback's
-                        }
+                        Ok(84) // type=cuda_persistent=registers_threads=128_width=4: 37 inputs, 1.002 times the best time (worst 1.012), at most 0.952 times the fallback's
                     } else {
-                        Ok(93) // type=cuda_persistent=registers_threads=512_width=4: 22 inputs, 1.002 times the best time (worst 1.007), at most 0.939 times the fallback's
+                        Ok(85) // type=cuda_persistent=registers_threads=512_width=4: 25 inputs, 1.001 times the best time (worst 1.004), at most 0.940 times the fallback's
                     }
                 }
             }
         } else {
             let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-            if rows_times_columns <= 14518.0 {
-                let ctz_columns = needed(features::ctz_columns(row), 5)?;
-                if ctz_columns <= 0.5 {
-                    Ok(94) // type=cuda_persistent=registers_threads=256_width=1: 1 input, 1.000 times the best time (worst 1.000), at most 0.712 times the fallback's
-                } else {
-                    Ok(95) // type=cuda_persistent=registers_threads=512_width=2: 8 inputs, 1.003 times the best time (worst 1.026), at most 0.747 times the fallback's
-                }
+            if rows_times_columns <= 10657.5 {
+                Ok(86) // type=cuda_persistent=registers_threads=256_width=1: 3 inputs, 1.004 times the best time (worst 1.008), at most 0.868 times the fallback's
             } else if columns <= 14379.5 {
-                if rows_times_columns <= 33006708.0 {
-                    if rows_times_columns <= 795120.0 {
-                        Ok(96) // type=cuda_persistent=registers_threads=256_width=1: 40 inputs, 1.012 times the best time (worst 1.049), at most 0.817 times the fallback's
+                let rows = number(row.rows().float(), 0)?;
+                if rows <= 3572.0 {
+                    if rows <= 40.5 {
+                        Ok(87) // type=cuda_persistent=registers_threads=256_width=1: 36 inputs, 1.011 times the best time (worst 1.023), at most 0.932 times the fallback's
                     } else {
                         let ctz_columns = needed(features::ctz_columns(row), 5)?;
-                        if ctz_columns <= 5.5 {
-                            Ok(97) // type=cuda_persistent=registers_threads=256_width=1: 26 inputs, 1.022 times the best time (worst 1.063), at most 0.878 times the fallback's
+                        if ctz_columns <= 6.5 {
+                            Ok(88) // type=cuda_persistent=registers_threads=256_width=1: 43 inputs, 1.020 times the best time (worst 1.066), at most 0.971 times the fallback's
                         } else {
-                            Ok(98) // type=cuda_persistent=registers_threads=256_width=2: 18 inputs, 1.003 times the best time (worst 1.015), at most 0.870 times the fallback's
+                            Ok(89) // type=cuda_persistent=registers_threads=256_width=2: 13 inputs, 1.003 times the best time (worst 1.011), at most 0.938 times the fallback's
                         }
                     }
                 } else {
-                    Ok(99) // type=cuda_persistent=registers_threads=1024_width=1: 28 inputs, 1.010 times the best time (worst 1.026), at most 0.715 times the fallback's
+                    let ctz_rows = needed(features::ctz_rows(row), 4)?;
+                    if ctz_rows <= 1.5 {
+                        if rows_times_columns <= 52187732.0 {
+                            Ok(90) // type=cuda_persistent=registers_threads=512_width=4: 2 inputs, 1.000 times the best time (worst 1.000), at most 0.753 times the fallback's
+                        } else {
+                            Ok(91) // type=cuda_persistent=registers_threads=1024_width=1: 9 inputs, 1.009 times the best time (worst 1.025), at most 0.727 times the fallback's
+                        }
+                    } else if rows <= 4100.0 {
+                        Ok(92) // type=cuda_persistent=registers_threads=1024_width=4: 2 inputs, 1.000 times the best time (worst 1.000), at most 0.728 times the fallback's
+                    } else {
+                        Ok(93) // type=cuda_persistent=registers_threads=1024_width=1: 13 inputs, 1.009 times the best time (worst 1.022), at most 0.757 times the fallback's
+                    }
                 }
             } else {
                 let rows = number(row.rows().float(), 0)?;
-                if rows <= 27.5 {
-                    Ok(100) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 45 inputs, 1.024 times the best time (worst 1.051), at most 0.711 times the fallback's
+                if rows <= 30.5 {
+                    Ok(94) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 55 inputs, 1.024 times the best time (worst 1.063), at most 0.874 times the fallback's
                 } else {
-                    Ok(101) // type=cuda_persistent=registers_threads=512_width=1: 106 inputs, 1.025 times the best time (worst 1.189), at most 0.841 times the fallback's
+                    Ok(95) // type=cuda_persistent=registers_threads=512_width=1: 105 inputs, 1.026 times the best time (worst 1.185), at most 1.019 times the fallback's
                 }
             }
         }
@@ -400,98 +369,85 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
             if columns <= 50355.5 {
                 let rows = number(row.rows().float(), 0)?;
                 if rows <= 53.5 {
-                    Ok(102) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 13 inputs, 1.000 times the best time (worst 1.000), at most 0.661 times the fallback's
+                    Ok(96) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 11 inputs, 1.000 times the best time (worst 1.000), at most 0.641 times the fallback's
                 } else if columns <= 33856.5 {
-                    Ok(103) // type=cuda_looped=4_threads=1024_width=1: 5 inputs, 1.069 times the best time (worst 1.179), at most 0.776 times the fallback's
+                    Ok(97) // type=cuda_looped=4_threads=1024_width=1: 5 inputs, 1.073 times the best time (worst 1.183), at most 0.776 times the fallback's
                 } else if rows <= 312.5 {
-                    Ok(104) // type=cuda_looped=4_threads=1024_width=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.683 times the fallback's
+                    Ok(98) // type=cuda_looped=4_threads=1024_width=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.680 times the fallback's
                 } else {
-                    Ok(105) // type=cuda_persistent=shared_stages=1_threads=1024_width=1: 4 inputs, 1.009 times the best time (worst 1.035), at most 0.781 times the fallback's
+                    Ok(99) // type=cuda_persistent=shared_stages=1_threads=1024_width=1: 4 inputs, 1.004 times the best time (worst 1.015), at most 0.775 times the fallback's
                 }
             } else {
-                Ok(106) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 63 inputs, 1.000 times the best time (worst 1.000), at most 0.765 times the fallback's
+                Ok(100) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 63 inputs, 1.000 times the best time (worst 1.000), at most 0.745 times the fallback's
             }
-        } else if columns <= 129472.0 {
-            let rows = number(row.rows().float(), 0)?;
-            if rows <= 61.5 {
-                if columns <= 63888.0 {
-                    if rows <= 12.5 {
-                        if columns <= 27790.5 {
-                            Ok(107) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.507 times the fallback's
-                        } else {
-                            Ok(108) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 39 inputs, 1.025 times the best time (worst 1.063), at most 0.493 times the fallback's
-                        }
-                    } else if rows <= 31.5 {
-                        Ok(109) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 17 inputs, 1.026 times the best time (worst 1.071), at most 0.534 times the fallback's
+        } else if columns <= 134649.0 {
+            if columns <= 44720.0 {
+                let rows = number(row.rows().float(), 0)?;
+                if rows <= 53.5 {
+                    if rows <= 12.0 {
+                        Ok(101) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 18 inputs, 1.025 times the best time (worst 1.047), at most 0.646 times the fallback's
+                    } else if ctz_columns <= 2.0 {
+                        Ok(102) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.673 times the fallback's
                     } else {
-                        Ok(110) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 4 inputs, 1.002 times the best time (worst 1.007), at most 0.526 times the fallback's
+                        Ok(103) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.739 times the fallback's
                     }
-                } else {
-                    Ok(111) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 45 inputs, 1.026 times the best time (worst 1.081), at most 0.372 times the fallback's
-                }
-            } else if columns <= 54013.0 {
-                if columns <= 36658.0 {
+                } else if columns <= 36658.0 {
                     if rows <= 255.5 {
-                        Ok(112) // type=cuda_looped=4_threads=1024_width=4: 9 inputs, 1.003 times the best time (worst 1.015), at most 0.728 times the fallback's
+                        Ok(104) // type=cuda_looped=4_threads=1024_width=4: 8 inputs, 1.005 times the best time (worst 1.017), at most 0.918 times the fallback's
                     } else {
-                        Ok(113) // type=cuda_looped=4_threads=1024_width=2: 16 inputs, 1.169 times the best time (worst 1.341), at most 0.849 times the fallback's
+                        Ok(105) // type=cuda_looped=4_threads=1024_width=2: 14 inputs, 1.162 times the best time (worst 1.323), at most 0.929 times the fallback's
                     }
                 } else if rows <= 203.0 {
-                    Ok(114) // type=cuda_persistent=registers_cluster=4_threads=256_width=4: 2 inputs, 1.076 times the best time (worst 1.157), at most 0.593 times the fallback's
+                    Ok(106) // type=cuda_persistent=registers_cluster=4_threads=256_width=4: 1 input, 1.012 times the best time (worst 1.012), at most 0.831 times the fallback's
                 } else {
-                    Ok(115) // type=cuda_looped=4_threads=1024_width=2: 23 inputs, 1.240 times the best time (worst 1.361), at most 0.925 times the fallback's
+                    Ok(107) // type=cuda_looped=4_threads=1024_width=2: 14 inputs, 1.212 times the best time (worst 1.338), at most 0.939 times the fallback's
                 }
             } else {
-                let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                if rows_times_columns <= 7746648.0 {
-                    if columns <= 69384.0 {
-                        Ok(116) // type=cuda_looped=4_threads=1024_width=2: 4 inputs, 1.055 times the best time (worst 1.093), at most 0.452 times the fallback's
+                let rows = number(row.rows().float(), 0)?;
+                if rows <= 152.5 {
+                    if rows <= 60.5 {
+                        Ok(108) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 77 inputs, 1.029 times the best time (worst 1.248), at most 0.808 times the fallback's
+                    } else if columns <= 104978.0 {
+                        Ok(109) // type=cuda_looped=4_threads=1024_width=2: 11 inputs, 1.078 times the best time (worst 1.168), at most 0.804 times the fallback's
                     } else {
-                        Ok(117) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 3 inputs, 1.009 times the best time (worst 1.016), at most 0.359 times the fallback's
+                        Ok(110) // type=cuda_persistent=registers_cluster=8_threads=256_width=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.606 times the fallback's
                     }
                 } else {
-                    Ok(118) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 52 inputs, 1.118 times the best time (worst 1.262), at most 0.854 times the fallback's
+                    Ok(111) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 57 inputs, 1.140 times the best time (worst 1.335), at most 0.977 times the fallback's
                 }
             }
         } else if columns <= 180667.0 {
             let rows = number(row.rows().float(), 0)?;
             if rows <= 10.5 {
-                if rows <= 2.5 {
-                    Ok(119) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.139 times the fallback's
+                if columns <= 147846.5 {
+                    Ok(112) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 4 inputs, 1.048 times the best time (worst 1.068), at most 0.281 times the fallback's
                 } else {
-                    Ok(120) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 5 inputs, 1.036 times the best time (worst 1.074), at most 0.168 times the fallback's
+                    Ok(113) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.240 times the fallback's
                 }
-            } else if rows <= 60.0 {
-                Ok(121) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 8 inputs, 1.000 times the best time (worst 1.002), at most 0.251 times the fallback's
+            } else if rows <= 66.0 {
+                Ok(114) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 10 inputs, 1.001 times the best time (worst 1.009), at most 0.508 times the fallback's
+            } else if rows <= 184.0 {
+                Ok(115) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.678 times the fallback's
             } else {
-                let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
-                if rows_times_columns <= 11335556.5 {
-                    Ok(122) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.290 times the fallback's
-                } else {
-                    Ok(123) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 13 inputs, 1.048 times the best time (worst 1.082), at most 0.824 times the fallback's
-                }
+                Ok(116) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 10 inputs, 1.051 times the best time (worst 1.076), at most 0.855 times the fallback's
             }
         } else {
             let rows = number(row.rows().float(), 0)?;
             if rows <= 89.5 {
                 if rows <= 42.5 {
-                    if columns <= 194973.0 {
-                        Ok(124) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 5 inputs, 1.000 times the best time (worst 1.000), at most 0.226 times the fallback's
-                    } else {
-                        Ok(125) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 15 inputs, 1.056 times the best time (worst 1.123), at most 0.215 times the fallback's
-                    }
+                    Ok(117) // type=cuda_persistent=registers_cluster=8_threads=512_width=1: 20 inputs, 1.058 times the best time (worst 1.108), at most 0.458 times the fallback's
                 } else {
-                    Ok(126) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.303 times the fallback's
+                    Ok(118) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.594 times the fallback's
                 }
             } else if ctz_columns <= 6.5 {
                 let ctz_rows = needed(features::ctz_rows(row), 4)?;
                 if ctz_rows <= 1.5 {
-                    Ok(127) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.665 times the fallback's
+                    Ok(119) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 6 inputs, 1.000 times the best time (worst 1.000), at most 0.911 times the fallback's
                 } else {
-                    Ok(128) // type=cuda_looped=4_threads=1024_width=2: 8 inputs, 1.039 times the best time (worst 1.082), at most 0.981 times the fallback's
+                    Ok(120) // type=cuda_looped=4_threads=1024_width=2: 8 inputs, 1.035 times the best time (worst 1.082), at most 0.989 times the fallback's
                 }
             } else {
-                Ok(129) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 6 inputs, 1.010 times the best time (worst 1.031), at most 0.983 times the fallback's
+                Ok(121) // type=cuda_persistent=registers_cluster=8_threads=512_width=4: 6 inputs, 1.012 times the best time (worst 1.042), at most 1.017 times the fallback's
             }
         }
     }

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from time import perf_counter
 from typing import Callable, NamedTuple
 
-LEAD_MS = 0.01
-"""How far ahead of the GPU the host must be: twice what a launch takes to reach an idle GPU."""
+LEAD = 4
+"""How often the caches are emptied before the first sample of a turn; before the others once.
+
+Emptying them takes an H200 60 µs, launching a kernel takes the host 30 to 50 µs. With a lead of one, the first
+configurations of a turn were launched late wherever the host was slow for a moment.
+"""
 
 MOST_ATTEMPTS = 5
 """A host that is always late is too slow or too busy for this device."""
@@ -38,11 +41,8 @@ class GpuClock:
     def time(self, launches: Sequence[Launch], cold: bool) -> list[float]:
         """Runs the launches one after the other and returns the milliseconds of each.
 
-        Emptying the caches takes the GPU longer (60 µs on an H200) than the host mostly needs to launch a kernel
-        (15 µs). A host that is interrupted there launches late, and the GPU's idle time counts as the kernel's:
-        that happened somewhere on 15 to 20 % of the inputs
-        on an H200. So late samples are taken again; of several late ones the least
-        counts.
+        If the GPU reaches the first event before the host has launched the kernel, the GPU's idle time counts as the
+        kernel's. Such a late sample is taken again; of several late ones the least counts.
         """
         times = [math.inf] * len(launches)
         todo = list(range(len(launches)))
@@ -60,26 +60,20 @@ class GpuClock:
     def _once(self, launches: Sequence[Launch], cold: bool) -> list[tuple[float, bool]]:
         """Returns the milliseconds of each launch, and whether the host launched it before the GPU was ready."""
         event = self._interface.Event
-        begin = event(enable_timing=True)
         events = [(event(enable_timing=True), event(enable_timing=True)) for _ in launches]
-        # The GPU is idle here, so it passes this event when the host records it.
-        begin.record()
-        recorded = perf_counter()
-        launched = []
-        for (start, end), launch in zip(events, launches):
+        in_time = []
+        for i, ((start, end), launch) in enumerate(zip(events, launches)):
             launch.before()
             if cold:
-                self._driver.clear_cache(self._buffer)
+                for _ in range(1 if i else LEAD):
+                    self._driver.clear_cache(self._buffer)
             start.record()
             launch.run()
             end.record()
-            launched.append((perf_counter() - recorded) * 1e3)
+            in_time.append(not (cold and start.query()))
             launch.after(None)
         self.wait()
-        return [
-            (start.elapsed_time(end), not (cold and begin.elapsed_time(start) < host_ms + LEAD_MS))
-            for (start, end), host_ms in zip(events, launched)
-        ]
+        return [(start.elapsed_time(end), ok) for (start, end), ok in zip(events, in_time)]
 
     def wait(self) -> None:
         """Waits for all launches; a fault of one is raised here."""

@@ -30,7 +30,6 @@ CONFIGS = [
     ]
 ]
 HEURISTIC = Path(__file__).with_name("attention_h200.py")
-OPTIMIZATION = Path(__file__).with_name("attention.toml")
 LOG2_E = 1.4426950408889634
 
 

@@ -36,7 +36,6 @@ CONFIGS = [
 ]
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"  # With TRITON_INTERPRET=1, a CPU will do.
 HEURISTIC = Path(__file__).with_name("matmul_h200.py")
-OPTIMIZATION = Path(__file__).with_name("matmul.toml")
 
 
 @autoheuristic.tune(

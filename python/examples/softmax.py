@@ -34,7 +34,6 @@ CONFIGS = [
     ]
 ]
 HEURISTIC = Path(__file__).with_name("softmax_h200.py")
-OPTIMIZATION = Path(__file__).with_name("softmax.toml")
 
 
 @autoheuristic.tune(

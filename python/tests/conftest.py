@@ -10,13 +10,11 @@ def device(monkeypatch, tmp_path):
     """A fake GPU, and a cache folder of this test's own."""
     from triton.runtime import driver
 
-    import autoheuristic.clock
     import autoheuristic.device
 
     fake = fake_device.Device()
     driver.set_active(fake)
     monkeypatch.setattr(autoheuristic.device, "current", lambda: dict(fake_device.IDENTITY))
-    monkeypatch.setattr(autoheuristic.clock, "perf_counter", lambda: 0.0)  # The host takes no time.
     for variable in ("USE", "COLLECT", "LOG_PATH", "DISABLE_CACHE", "CACHE_DIR"):
         monkeypatch.delenv(f"AUTOHEURISTIC_{variable}", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -28,6 +28,8 @@ class Device:
     def __init__(self):
         self.now = 0.0
         self.flushes = 0
+        self.late = iter(())
+        """Whether the host is late with the next launches; afterwards it is in time."""
         self.broken = None
         """What synchronizing raises, once the device is lost."""
 
@@ -63,6 +65,9 @@ class Event:
 
     def record(self):
         self.at = self.device.now
+
+    def query(self):
+        return next(self.device.late, False)
 
     def elapsed_time(self, end):
         return end.at - self.at

@@ -1,4 +1,15 @@
-"""Heuristic files as ``ah-codegen --target python`` writes them, as far as the package looks at them."""
+"""Heuristic files: stand-ins with what the package looks at, and real ones that the Rust tools make."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from autoheuristic import Log
+
+ROOT = Path(__file__).resolve().parents[2]
 
 TEXT = """
 from typing import NamedTuple, Optional
@@ -47,3 +58,28 @@ def write(path, choices, fallback=None, device="Fake GPU", allowed=99):
     """Writes a heuristic: small ``n`` take the choices in order, large ones backwards, beyond 1000 it declines."""
     path.write_text(TEXT.format(choices=tuple(choices), fallback=fallback, device=device, allowed=allowed))
     return path
+
+
+def learned(folder, choices, *words):
+    """Learns a heuristic and generates it: up to 100 the first choice wins, up to 1000 the third, then the second."""
+    log = Log("double", ["n"], [])
+    for n in {round(1.02**i) for i in range(500)}:
+        winner = choices[0 if n <= 100 else 2 if n <= 1000 else 1]
+        log.add({"n": n}, {choice: 1.0 if choice == winner else 2.0 for choice in choices})
+    log.write(folder / "train.txt")
+    train = [tool("ah-train"), "train.txt", "--heuristic-name", "learned", "--no-codegen", *words]
+    for command in (train, [tool("ah-codegen"), "model.json", "--target", "python", "--out", "."]):
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return folder / "learned.py"
+
+
+def tool(name):
+    """Returns a tool of this repository."""
+    places = [
+        os.environ.get(name.upper().replace("-", "_")),
+        *(ROOT / "target" / p / name for p in ("release", "debug")),
+    ]
+    found = next((str(p) for p in places if p and Path(p).exists()), shutil.which(name))
+    if found is None:
+        pytest.skip(f"no {name} is built (cargo build -p {name}): what it writes is not tested")
+    return found

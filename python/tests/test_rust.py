@@ -2,13 +2,11 @@
 
 import json
 import math
-import os
 import random
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
+import heuristics
 from fake_device import IDENTITY
 
 from autoheuristic import Log, TimingPolicy
@@ -16,16 +14,8 @@ from autoheuristic import Log, TimingPolicy
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def ah_train():
-    places = [os.environ.get("AH_TRAIN"), *(ROOT / "target" / p / "ah-train" for p in ("release", "debug"))]
-    found = next((str(p) for p in places if p and Path(p).exists()), shutil.which("ah-train"))
-    if found is None:
-        pytest.skip("no ah-train is built (cargo build -p ah-train): that it reads our logs is not tested")
-    return found
-
-
 def test_ah_train_learns_from_a_log_written_here(tmp_path):
-    binary = ah_train()
+    binary = heuristics.tool("ah-train")
     source = random.Random(1)
     timing = TimingPolicy(early_stop_ratio=math.inf).to_json()
     log = Log("python_log", ["n"], ["kind"])

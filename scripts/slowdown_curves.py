@@ -110,12 +110,15 @@ def judge(tool, path, fallback):
     single = min(sorted({c for t in training.values() for c in t}), key=lambda choice: mean(always(choice, training)))
     with tempfile.TemporaryDirectory() as folder:
         of_ours = ours(tool, head, inputs, folder)
+    of_pytorch = pytorchs(head, held_out)
     curves = [
         slowdowns(held_out, fallback, of_ours),
-        slowdowns(held_out, fallback, pytorchs(head, held_out)),
+        slowdowns(held_out, fallback, of_pytorch),
         always(single, held_out),
     ]
-    return len(held_out), curves, [mean(curve) for curve in curves]
+    decided = {key: known for key, known in held_out.items() if of_pytorch[key]}
+    where_decided = len(decided) / len(held_out), mean(slowdowns(decided, fallback, of_pytorch))
+    return len(held_out), curves, [mean(curve) for curve in curves], where_decided
 
 
 def svg(panels):
@@ -164,11 +167,12 @@ def main():
     parser.add_argument("--out", default=f"{HERE}/../docs/slowdown_curves.svg")
     given = parser.parse_args()
     panels = []
-    print(f"| log | held-out inputs | {' | '.join(SERIES)} |\n| --- | --- | --- | --- | --- |")
+    print(f"| log | held-out inputs | {' | '.join(SERIES)} | PyTorch's decides | and loses there |")
+    print("| --- " * 7 + "|")
     for name, (file, fallback) in LOGS.items():
-        inputs, curves, means = judge(os.path.abspath(given.tool), f"{given.data}/{file}", fallback)
+        inputs, curves, means, (share, there) = judge(os.path.abspath(given.tool), f"{given.data}/{file}", fallback)
         panels.append((name, inputs, curves, means))
-        print(f"| {name} | {inputs} | {' | '.join(f'{mean:.4f}' for mean in means)} |", flush=True)
+        print(f"| {name} | {inputs} | {' | '.join(f'{mean:.4f}' for mean in means)} | {share:.1%} | {there:.4f} |", flush=True)
     with open(given.out, "w") as file:
         file.write(svg(panels))
 

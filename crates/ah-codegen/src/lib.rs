@@ -88,6 +88,7 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     let surroundings = Surroundings {
         out: request.out,
         runtime_path: request.runtime_path,
+        explain: request.detail.explain,
         // The file's version, not the simplified model's.
         version: request.model.version(),
     };

@@ -47,7 +47,11 @@ fn run(arguments: &RequestArguments) -> Result<u8, Failure> {
         model: &model,
         targets: &arguments.target,
         out: &arguments.out,
-        detail: Detail { all_leaves: arguments.all_leaves, ranking: arguments.ranking },
+        detail: Detail {
+            all_leaves: arguments.all_leaves,
+            ranking: arguments.ranking,
+            explain: arguments.explain,
+        },
         mode: arguments.mode.into(),
         templates: arguments.templates.as_deref(),
         runtime_path: arguments.runtime_path.as_deref(),

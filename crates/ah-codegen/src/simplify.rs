@@ -12,18 +12,20 @@ pub struct Detail {
     pub all_leaves: bool,
     /// The most choices that a leaf ranks.
     pub ranking: usize,
+    /// True if the Rust crate has the function `explain`, with two texts a leaf.
+    pub explain: bool,
 }
 
 /// Keeps the decisions, and the choices that a program tries next.
 impl Default for Detail {
     fn default() -> Self {
-        Self { all_leaves: false, ranking: 10 }
+        Self { all_leaves: false, ranking: 10, explain: false }
     }
 }
 
 impl Detail {
     /// Keeps everything.
-    pub const ALL: Self = Self { all_leaves: true, ranking: usize::MAX };
+    pub const ALL: Self = Self { all_leaves: true, ranking: usize::MAX, explain: true };
 }
 
 /// Returns the model reduced to `detail`.

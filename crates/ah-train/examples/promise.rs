@@ -101,6 +101,7 @@ fn main() {
                 params: &params,
                 policy,
                 configurations: &configurations,
+                max_leaves: None,
                 ranking: &ranking,
             };
             // The held-out half learns, as in the table of docs/learning.md.

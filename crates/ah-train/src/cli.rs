@@ -30,8 +30,8 @@ const TRAIN_EXAMPLES: &str = "\
 Examples:
   Learn from a log; write model.json and a Rust crate in generated/:
     ah-train train.txt --heuristic-name pad_mm
-  Write a report for a browser too:
-    ah-train train.txt --heuristic-name pad_mm --report
+  The smallest tree that loses at most 0.1 % more than the best, and a report:
+    ah-train train.txt --heuristic-name pad_mm --within 0.1% --report
   As PyTorch trains its heuristic for mm:
     ah-train mm.txt --heuristic-name mm --policy pytorch_mm --also-train timm timm.txt";
 

@@ -52,6 +52,15 @@ pub struct Params {
     #[serde(serialize_with = "whole_or_share")]
     #[cfg_attr(feature = "cli", arg(long, value_name = "N|SHARE", allow_negative_numbers = true))]
     pub min_samples_leaf: Option<f64>,
+    /// At most N leaves in a tree: the splits that save least are taken back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", conflicts_with = "within"))]
+    pub max_leaves: Option<usize>,
+    /// The smallest tree that loses at most this share of the time more than the best, as cross-validation on the
+    /// training part finds: 0.1% or 0.001.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SHARE", value_parser = share))]
+    pub within: Option<f64>,
     /// The choice that the program takes when the heuristic declines [default: the optimization's].
     #[cfg_attr(feature = "cli", arg(long, value_name = "CHOICE"))]
     pub fallback: Option<String>,
@@ -202,6 +211,8 @@ impl Default for Params {
             criterion: None,
             max_depth: None,
             min_samples_leaf: None,
+            max_leaves: None,
+            within: None,
             fallback: None,
             exclude: Vec::new(),
             test_split: SplitBy::Input,
@@ -287,7 +298,11 @@ impl Params {
         if let Some(least) = self.min_samples_leaf.filter(|x| !is_leaf_size(*x)) {
             return wrong("--min-samples-leaf", LEAF_SIZE, least);
         }
-        for (flag, value) in [("--ranking", self.ranking), ("--nrows", self.nrows.map(|n| n as usize))] {
+        for (flag, value) in [
+            ("--max-leaves", self.max_leaves),
+            ("--ranking", self.ranking),
+            ("--nrows", self.nrows.map(|n| n as usize)),
+        ] {
             if value == Some(0) {
                 return wrong(flag, "1 or more", 0);
             }
@@ -345,6 +360,15 @@ fn whole_or_share<S: Serializer>(least: &Option<f64>, serializer: S) -> Result<S
         Some(x) if *x >= 1.0 => serializer.serialize_u64(*x as u64),
         share => share.serialize(serializer),
     }
+}
+
+#[cfg(feature = "cli")]
+fn share(text: &str) -> Result<f64, String> {
+    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number.trim_end(), 0.01));
+    let share = number.parse::<f64>().ok().map(|number| number * unit);
+    share
+        .filter(|share| (0.0..1.0).contains(share))
+        .ok_or_else(|| "expected a share such as 0.1% or 0.001".to_owned())
 }
 
 #[cfg(feature = "cli")]

@@ -5,12 +5,12 @@ use serde_json::json;
 
 use crate::judge::TestReport;
 use crate::promise::Recipe;
-use crate::search::{Portfolio, ScoredConfiguration};
+use crate::search::Portfolio;
 
-/// Returns the record of a training.
+/// Returns the record of a training. `cost` is the mean log slowdown that cross-validation found.
 pub fn provenance(
     recipe: &Recipe<'_>,
-    chosen: &ScoredConfiguration,
+    cost: f64,
     held_out: &TestReport,
     portfolio: Option<&Portfolio>,
 ) -> Provenance {
@@ -25,19 +25,23 @@ pub fn provenance(
         let names: Vec<&str> = p.choices.iter().map(|c| choices[c.index()].as_str()).collect();
         json!({ "choices": names, "slowdown": p.slowdown, "exact": p.exact })
     });
+    let mut parameters = object(json!({
+        "asked": recipe.params,
+        "chosen": recipe.configurations,
+        "portfolio": kept,
+    }));
+    if let Some(most) = recipe.max_leaves {
+        parameters.insert("max_leaves".to_owned(), most.into());
+    }
     Provenance {
         tool: concat!("ah-train ", env!("CARGO_PKG_VERSION")).to_owned(),
         logs: logs.collect(),
         seed: recipe.params.seed,
-        parameters: object(json!({
-            "asked": recipe.params,
-            "chosen": recipe.configurations,
-            "portfolio": kept,
-        })),
+        parameters,
         metrics: object(json!({
             "note": "judged on held-out inputs with a heuristic learned from the training part; this one learned from all inputs",
             "train_inputs": held_out.train_inputs,
-            "cross_validated_slowdown": chosen.cost.exp(),
+            "cross_validated_slowdown": cost.exp(),
             "held_out": held_out.comparison.model,
             "held_out_always_deciding": held_out.always,
             "held_out_by_input": held_out.by_input,

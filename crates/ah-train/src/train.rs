@@ -14,7 +14,7 @@ use crate::judge::{Evaluation, Study, TestReport};
 use crate::model;
 use crate::params::{Params, ValidParams};
 use crate::policy::Policy;
-use crate::promise::Recipe;
+use crate::promise::{Recipe, size};
 use crate::record;
 use crate::search::{self, Configuration, Portfolio, ScoredConfiguration, portfolio};
 use crate::tree::RankingPolicy;
@@ -95,7 +95,9 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
         false => task.ranked(inputs),
     };
     let features = &ranked(training);
-    let judging = Recipe { task: &task, features, params, policy, configurations, ranking };
+    let whole = Recipe { task: &task, features, params, policy, configurations, max_leaves: None, ranking };
+    let size = size::choose(&whole, training)?;
+    let judging = Recipe { max_leaves: size.and_then(|size| size.most), ..whole };
     let shipping = Recipe { features: &ranked(&task.usable), ..judging };
     let (judged, shipped) = rayon::join(|| judging.learn(training), || shipping.learn(&task.usable));
     let (judged, shipped) = (judged?, shipped?);
@@ -109,7 +111,8 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
     if task.undeclared {
         model::drop_unused(&mut model);
     }
-    model.provenance = record::provenance(&shipping, &searched.best, &held_out, portfolio.as_ref());
+    let cost = size.map_or(searched.best.cost, |size| size.cost);
+    model.provenance = record::provenance(&shipping, cost, &held_out, portfolio.as_ref());
     let mut warnings = task.warnings.clone();
     if !task.has_fallback() {
         warnings.push(no_fallback(&task, &model));

@@ -2,19 +2,56 @@
 //! file or the new one, never a part.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, Cursor, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Longer chains of symbolic links are refused, as Linux does.
 const MAX_LINKS: usize = 40;
 
-/// Reads a text file of at most this many MiB. A device file may never end.
+/// The first bytes of a gzip file.
+pub(crate) const GZIP: &[u8] = &[0x1f, 0x8b];
+
+/// Opens a file that may be packed with gzip.
+///
+/// # Errors
+/// I/O errors, also while reading: gzip of more than 64 MiB that unpacks to more than 128 times its size is refused.
+pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+    let mut file = File::open(path)?;
+    let mut magic = Vec::with_capacity(GZIP.len());
+    Read::by_ref(&mut file).take(GZIP.len() as u64).read_to_end(&mut magic)?;
+    let packed = magic == GZIP;
+    let bytes = Cursor::new(magic).chain(file);
+    if !packed {
+        return Ok(Box::new(bytes));
+    }
+    #[cfg(feature = "gzip")]
+    return Ok(Box::new(crate::gunzip::Gunzip::new(bytes)));
+    #[cfg(not(feature = "gzip"))]
+    Err(io::Error::new(ErrorKind::Unsupported, "it is packed with gzip; unpack it first"))
+}
+
+/// Packs bytes with gzip; the same bytes give the same result.
+pub(crate) fn packed(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    #[cfg(feature = "gzip")]
+    {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(bytes)?;
+        encoder.finish()
+    }
+    #[cfg(not(feature = "gzip"))]
+    Err(io::Error::new(
+        ErrorKind::Unsupported,
+        format!("cannot pack {} bytes: built without gzip", bytes.len()),
+    ))
+}
+
+/// Reads a text file of at most this many MiB, which may be packed with gzip. A device file may never end.
 ///
 /// # Errors
 /// Any I/O error; a longer file is one of the kind `FileTooLarge`.
 pub fn read_text(path: &Path, most_mib: u64) -> io::Result<String> {
     let mut text = String::new();
-    let read = File::open(path)?.take((most_mib << 20) + 1).read_to_string(&mut text)?;
+    let read = open(path)?.take((most_mib << 20) + 1).read_to_string(&mut text)?;
     if read as u64 > most_mib << 20 {
         let why = format!("it is larger than {most_mib} MiB, as no honest one is");
         return Err(io::Error::new(ErrorKind::FileTooLarge, why));

@@ -35,6 +35,8 @@ mod device;
 pub mod expr;
 mod feature;
 mod fields;
+#[cfg(feature = "gzip")]
+mod gunzip;
 pub mod log;
 mod model;
 mod null_is_infinite;

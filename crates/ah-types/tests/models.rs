@@ -153,6 +153,18 @@ fn the_file_reads_back_to_the_same_model_and_bytes() {
 }
 
 #[test]
+fn a_name_that_ends_in_gz_is_packed() {
+    let folder = tempfile::tempdir().unwrap();
+    let [plain, packed] = ["model.json", "model.json.gz"].map(|name| folder.path().join(name));
+    let m = model();
+    m.write(&plain).unwrap();
+    m.write(&packed).unwrap();
+    assert_eq!(std::fs::read_to_string(&plain).unwrap(), m.to_json());
+    assert_eq!(std::fs::read(&packed).unwrap()[..2], [0x1f, 0x8b]);
+    assert_eq!(Model::read(&plain).unwrap(), Model::read(&packed).unwrap());
+}
+
+#[test]
 fn nothing_invalid_is_let_in() {
     type Break = fn(&mut Model);
     let cases: [(&str, Break); 13] = [
@@ -201,19 +213,22 @@ fn a_malformed_file_is_answered_with_the_place() {
     let long = "\u{1b}[31mlong".repeat(1 << 18);
     let cases = [
         ("not JSON", "{\"format\": tree".to_owned()),
-        ("another file", "{\"format\": \"other\", \"version\": 2}".to_owned()),
-        ("a newer version", text.replace("\"version\": 2", "\"version\": 3")),
+        ("another file", "{\"format\": \"other\", \"version\": 3}".to_owned()),
+        ("a newer version", text.replace("\"version\": 3", "\"version\": 4")),
+        ("an older version", text.replace("\"version\": 3", "\"version\": 2")),
         ("an unknown key", text.replace("\"fallback\"", "\"fall_back\"")),
-        ("an unknown choice", text.replace("\"choice\":\"a\"", "\"choice\":\"z\"")),
+        ("an unknown choice", text.replace("[1,0.1,", "[9,0.1,")),
+        ("an unknown mark", text.replace("\"ua\"", "\"ux\"")),
+        ("a row without a score", text.replace("[1,0.1,3,0.5,1.01,null,0.75,\"ua\"]", "[1]")),
         ("an unknown feature", text.replace("\"feature\":\"dtype\"", "\"feature\":\"type\"")),
         ("a negative child", text.replace("\"left\":1", "\"left\":-1")),
-        ("a text as threshold", text.replace("\"threshold\":2.0", "\"threshold\":\"2\"")),
-        ("neither split nor leaf", text.replace("\"threshold\":2.0,", "")),
+        ("a text as threshold", text.replace("\"threshold\":2,", "\"threshold\":\"2\",")),
+        ("neither split nor leaf", text.replace("\"threshold\":2,", "")),
         ("both split and leaf", text.replace("\"left\":1", "\"samples\":1,\"left\":1")),
         ("a bad precondition", text.replace("k >= 1", "k >= ")),
         ("a category for a number", text.replace("\"float\",", "7,")),
-        ("a long text as version", text.replace("\"version\": 2", &format!("\"version\": {long:?}"))),
-        ("a long choice", text.replace("\"choice\":\"a\"", &format!("\"choice\":{long:?}"))),
+        ("a long text as version", text.replace("\"version\": 3", &format!("\"version\": {long:?}"))),
+        ("a long mark", text.replace("\"ua\"", &format!("{long:?}"))),
         ("a long expression", text.replace("k / n", &format!("k / {}", "x".repeat(1 << 20)))),
     ];
     let mut messages = String::new();

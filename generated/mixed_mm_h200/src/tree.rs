@@ -133,7 +133,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 let k_times_n = needed(features::k_times_n(row), 13)?;
                 if k_times_n <= 259425280.0 {
                     if k_times_n <= 44777472.0 {
-                        Ok(25) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 37 inputs, 1.005 times the best time (worst 1.038), at most 0.365 times the fallback's
+                        Ok(25) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 37 inputs, 1.004 times the best time (worst 1.038), at most 0.365 times the fallback's
                     } else if n <= 15072.0 {
                         Ok(26) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=256_stages=2_warps=4_WARPS-K=4_SPLIT-K=1_mma=direct: 42 inputs, 1.004 times the best time (worst 1.041), at most 0.283 times the fallback's
                     } else {
@@ -142,7 +142,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 } else {
                     let ctz_k = needed(features::ctz_k(row), 31)?;
                     if ctz_k <= 6.5 {
-                        Ok(28) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 5 inputs, 1.003 times the best time (worst 1.009), at most 0.254 times the fallback's
+                        Ok(28) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 5 inputs, 1.002 times the best time (worst 1.009), at most 0.254 times the fallback's
                     } else {
                         let mat1_dtype = needed(row.mat1_dtype(), 7)?;
                         if matches!(mat1_dtype, context::Mat1Dtype::Other) {
@@ -177,7 +177,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     Ok(36) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 19 inputs, 1.011 times the best time (worst 1.059), at most 0.238 times the fallback's
                 }
             } else if n <= 25344.0 {
-                Ok(37) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 11 inputs, 1.007 times the best time (worst 1.040), at most 0.248 times the fallback's
+                Ok(37) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 11 inputs, 1.008 times the best time (worst 1.040), at most 0.248 times the fallback's
             } else if m <= 6.0 {
                 Ok(38) // type=cuda_BLOCK-M=8_BLOCK-N=16_BLOCK-K=1024_stages=2_warps=16_WARPS-K=16_SPLIT-K=1_mma=direct: 14 inputs, 1.004 times the best time (worst 1.021), at most 0.233 times the fallback's
             } else {
@@ -323,7 +323,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 } else if m <= 36.5 {
                     Ok(71) // type=cuda_BLOCK-M=32_BLOCK-N=128_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_STREAM-K=1: 6 inputs, 1.012 times the best time (worst 1.061), at most 0.327 times the fallback's
                 } else {
-                    Ok(72) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 6 inputs, 1.004 times the best time (worst 1.021), at most 0.864 times the fallback's
+                    Ok(72) // type=cuda_BLOCK-M=64_BLOCK-N=256_BLOCK-K=64_stages=4_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 6 inputs, 1.003 times the best time (worst 1.021), at most 0.865 times the fallback's
                 }
             } else {
                 let k_times_n = needed(features::k_times_n(row), 13)?;
@@ -373,7 +373,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         } else {
                             let k = number(row.k().float(), 1)?;
                             if k <= 16064.0 {
-                                Ok(79) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.304 times the fallback's
+                                Ok(79) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.303 times the fallback's
                             } else {
                                 Ok(80) // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.247 times the fallback's
                             }
@@ -412,7 +412,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                             Ok(103) // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 30 inputs, 1.008 times the best time (worst 1.058), at most 0.822 times the fallback's
                         }
                     } else {
-                        Ok(104) // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 115 inputs, 1.011 times the best time (worst 1.142), at most 0.877 times the fallback's
+                        Ok(104) // type=cuda_BLOCK-M=128_BLOCK-N=256_BLOCK-K=64_stages=3_warps=8_WARPS-K=1_STREAM-K=1_mma=wgmma: 115 inputs, 1.011 times the best time (worst 1.142), at most 0.876 times the fallback's
                     }
                 }
             } else if m <= 32.5 {

@@ -104,8 +104,8 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.2659733784733786, Choice::CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Custom0Inner0Cluster4),
-            (0.35907168475747026, Choice::ExternMm),
+            (0.266, Choice::CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Custom0Inner0Cluster4),
+            (0.3590683291770574, Choice::ExternMm),
         ],
         barred: &[
             Choice::CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Custom0Inner0Cluster4,
@@ -118,8 +118,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         ranking: &[
             (1.0, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
@@ -128,16 +127,15 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         ranking: &[
             (0.8, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
         best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &[
-            (0.8571428571428571, Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Custom0Inner0Cluster0),
-            (0.14285714285714285, Choice::ExternMm),
+            (0.8571, Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Custom0Inner0Cluster0),
+            (0.1429, Choice::ExternMm),
         ],
         barred: &[
             Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Custom0Inner0Cluster0,
@@ -150,8 +148,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         ranking: &[
             (0.875, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
@@ -160,57 +157,52 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         ranking: &[
             (0.9305555555555556, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.6882716049382716, Choice::ExternMm),
+            (0.6883037037037036, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.48375420875420877, Choice::ExternMm),
+            (0.4837666666666666, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.47329059829059833, Choice::ExternMm),
+            (0.4733, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
         best: Ok(Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
         unsure: None,
         ranking: &[
-            (0.2333333333333333, Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
-            (0.06666666666666667, Choice::ExternMm),
+            (0.2333, Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
+            (0.06667, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.27575757575757576, Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
-            (0.36666666666666664, Choice::ExternMm),
+            (0.2758, Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
+            (0.3667, Choice::ExternMm),
         ],
         barred: &[
             Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3,
@@ -221,28 +213,26 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.7627128953771289, Choice::ExternMm),
+            (0.7627058394160584, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.9683333333333334, Choice::ExternMm),
+            (0.9683330000000001, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.5722222222222223, Choice::CublasltAlgo66Tile10Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster4),
-            (0.5213178294573644, Choice::ExternMm),
+            (0.5722, Choice::CublasltAlgo66Tile10Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster4),
+            (0.5213170542635659, Choice::ExternMm),
         ],
         barred: &[
             Choice::CublasltAlgo66Tile10Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster4,
@@ -253,10 +243,9 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.9411764705882353, Choice::ExternMm),
+            (0.9411735294117647, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
@@ -265,8 +254,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         ranking: &[
             (1.0, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
@@ -276,8 +264,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
             (1.0, Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Custom0Inner0Cluster0),
             (0.0, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
@@ -286,16 +273,15 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         ranking: &[
             (1.0, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.7872344856309872, Choice::ExternMm),
-            (0.6071428571428571, Choice::TypeCudaBlockM64BlockN256BlockK64Stages5Warps8StreamK0MmaTma),
+            (0.7872400874635568, Choice::ExternMm),
+            (0.6071, Choice::TypeCudaBlockM64BlockN256BlockK64Stages5Warps8StreamK0MmaTma),
         ],
         barred: &[
             Choice::TypeCudaBlockM64BlockN256BlockK64Stages5Warps8StreamK0MmaTma,
@@ -306,29 +292,27 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.6697411003236245, Choice::ExternMm),
+            (0.6697495145631068, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.3809523809523809, Choice::ExternMm),
+            (0.38092857142857145, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
         best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &[
-            (0.5166666666666666, Choice::CublasltAlgo66Tile21Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
+            (0.5167, Choice::CublasltAlgo66Tile21Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
             (0.1, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
-            (0.11666666666666665, Choice::ExternMm),
+            (0.1167, Choice::ExternMm),
         ],
         barred: &[
             Choice::CublasltAlgo66Tile21Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5,
@@ -336,35 +320,26 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         ],
         outside: Some(Outside {
             leaf: 48,
-            ranges: &[
-                (0, 96.0, 128.0),
-                (1, 4992.0, 32320.0),
-                (2, 12800.0, 15936.0),
-                (3, 1.0, 20480.0),
-                (4, 1.0, 128.0),
-                (5, 1.0, 14464.0),
-                (6, 1.0, 20480.0),
-            ],
+            ranges: &[(0, 96.0, 128.0), (1, 4992.0, 32320.0), (2, 12800.0, 15936.0), (3, 1.0, 20480.0), (4, 1.0, 128.0), (5, 1.0, 14464.0), (6, 1.0, 20480.0)],
         }),
     },
     Leaf {
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.6872294372294372, Choice::ExternMm),
+            (0.6872110389610389, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
         best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
         unsure: None,
         ranking: &[
-            (0.5251322751322751, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
-            (0.13624338624338622, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5),
-            (0.10846560846560845, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Custom0Inner0Cluster5),
-            (0.015873015873015872, Choice::ExternMm),
+            (0.5251333333333333, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
+            (0.13622777777777778, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5),
+            (0.10845, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction0Swizzle0Custom0Inner0Cluster5),
+            (0.01587222222222222, Choice::ExternMm),
         ],
         barred: &[
             Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5,
@@ -377,8 +352,8 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         unsure: None,
         ranking: &[
             (0.5, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5),
-            (0.05555555555555555, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5),
-            (0.16666666666666666, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster2),
+            (0.05556, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5),
+            (0.1667, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster2),
             (0.0, Choice::ExternMm),
         ],
         barred: &[
@@ -390,8 +365,8 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &[
-            (0.6666666666666666, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5),
-            (0.16666666666666666, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5),
+            (0.6667, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5),
+            (0.1667, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5),
             (0.0, Choice::ExternMm),
         ],
         barred: &[
@@ -406,19 +381,17 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         ranking: &[
             (0.3333333333333333, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
         best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
         unsure: None,
         ranking: &[
-            (0.7291666666666666, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
-            (0.0625, Choice::ExternMm),
+            (0.7291624999999999, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
+            (0.0625125, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
@@ -439,10 +412,9 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.40555555555555556, Choice::ExternMm),
+            (0.40555111111111114, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
@@ -451,15 +423,14 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         ranking: &[
             (0.8888888888888888, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
         best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &[
-            (0.6666666666666666, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma),
+            (0.6667, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma),
             (0.0, Choice::ExternMm),
         ],
         barred: &[
@@ -467,23 +438,15 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         ],
         outside: Some(Outside {
             leaf: 49,
-            ranges: &[
-                (0, 1877.0, 15444.0),
-                (1, 1237.0, 2721.0),
-                (2, 1139.0, 7119.0),
-                (3, 1.0, 2721.0),
-                (4, 1.0, 15444.0),
-                (5, 1.0, 1139.0),
-                (6, 1.0, 2721.0),
-            ],
+            ranges: &[(0, 1877.0, 15444.0), (1, 1237.0, 2721.0), (2, 1139.0, 7119.0), (3, 1.0, 2721.0), (4, 1.0, 15444.0), (5, 1.0, 1139.0), (6, 1.0, 2721.0)],
         }),
     },
     Leaf {
         best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &[
-            (0.8333333333333334, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma),
-            (0.16666666666666666, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1MmaWgmma),
+            (0.8333, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma),
+            (0.1667, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1MmaWgmma),
             (0.0, Choice::ExternMm),
         ],
         barred: &[
@@ -492,34 +455,25 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         ],
         outside: Some(Outside {
             leaf: 50,
-            ranges: &[
-                (0, 2757.0, 12357.0),
-                (1, 1365.0, 1999.0),
-                (2, 1701.0, 8759.0),
-                (3, 1365.0, 1999.0),
-                (4, 1.0, 1.0),
-                (5, 1.0, 1.0),
-                (6, 1365.0, 1999.0),
-            ],
+            ranges: &[(0, 2757.0, 12357.0), (1, 1365.0, 1999.0), (2, 1701.0, 8759.0), (3, 1365.0, 1999.0), (4, 1.0, 1.0), (5, 1.0, 1.0), (6, 1365.0, 1999.0)],
         }),
     },
     Leaf {
         best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
         unsure: None,
         ranking: &[
-            (0.53125, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
-            (0.21875, Choice::ExternMm),
+            (0.5312, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
+            (0.2188, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
         best: Err(Unsure::NoneAllowed),
         unsure: None,
         ranking: &[
-            (0.26041666666666663, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
-            (0.15625, Choice::ExternMm),
+            (0.2604, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
+            (0.1562, Choice::ExternMm),
         ],
         barred: &[
             Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5,
@@ -530,34 +484,31 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.5441176470588235, Choice::ExternMm),
+            (0.5440882352941178, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
         best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
         unsure: None,
         ranking: &[
-            (0.8461538461538461, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
+            (0.8462, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
             (0.0, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.09090909090909091, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
-            (0.5454545454545454, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
-            (0.2727272727272727, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
+            (0.09091, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
+            (0.5455, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
+            (0.2727, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
             (0.0, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
@@ -566,18 +517,17 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         ranking: &[
             (0.625, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
         best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
         unsure: None,
         ranking: &[
-            (0.75, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
-            (0.6666666666666666, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
+            (0.75001, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
+            (0.6667, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
             (0.0, Choice::ExternMm),
-            (0.16666666666666666, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
+            (0.1667, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
         ],
         barred: &[
             Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5,
@@ -594,17 +544,16 @@ pub(crate) static LEAVES: [Leaf; 52] = [
             (0.03125, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
             (0.0, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
         best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
         unsure: None,
         ranking: &[
-            (0.5231481481481483, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
-            (0.24537037037037038, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
-            (0.10648148148148147, Choice::CublasltAlgo66Tile197Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
+            (0.5231, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
+            (0.2454, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
+            (0.1065, Choice::CublasltAlgo66Tile197Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
             (0.125, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
             (0.0, Choice::ExternMm),
         ],
@@ -617,36 +566,33 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
         unsure: None,
         ranking: &[
-            (0.7291666666666666, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
-            (0.22916666666666666, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
-            (0.041666666666666664, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
+            (0.7292, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
+            (0.2292, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
+            (0.04167, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
             (0.0, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
         best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
         unsure: None,
         ranking: &[
-            (0.6333333333333333, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
+            (0.6333, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
             (0.2, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
-            (0.16666666666666666, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
+            (0.1667, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
             (0.0, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.43, Choice::ExternMm),
+            (0.43001599999999995, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
@@ -661,25 +607,16 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         ],
         outside: Some(Outside {
             leaf: 51,
-            ranges: &[
-                (0, 1532.0, 7360.0),
-                (1, 1200.0, 1456.0),
-                (2, 5952.0, 14848.0),
-                (3, 1.0, 1456.0),
-                (4, 1.0, 7360.0),
-                (5, 1.0, 6464.0),
-                (6, 1.0, 1456.0),
-            ],
+            ranges: &[(0, 1532.0, 7360.0), (1, 1200.0, 1456.0), (2, 5952.0, 14848.0), (3, 1.0, 1456.0), (4, 1.0, 7360.0), (5, 1.0, 6464.0), (6, 1.0, 1456.0)],
         }),
     },
     Leaf {
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.16666666666666666, Choice::ExternMm),
+            (0.1667, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
@@ -688,8 +625,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         ranking: &[
             (0.18333333333333332, Choice::ExternMm),
         ],
-        barred: &[
-        ],
+        barred: &[],
         outside: None,
     },
     Leaf {
@@ -697,9 +633,9 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         best: Ok(Choice::ExternMm),
         unsure: None,
         ranking: &[
-            (0.11666666666666665, Choice::ExternMm),
+            (0.1167, Choice::ExternMm),
             (0.1, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
-            (0.5166666666666666, Choice::CublasltAlgo66Tile21Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
+            (0.5167, Choice::CublasltAlgo66Tile21Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
         ],
         barred: &[
             Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3,
@@ -713,7 +649,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         unsure: None,
         ranking: &[
             (0.0, Choice::ExternMm),
-            (0.6666666666666666, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma),
+            (0.6667, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma),
         ],
         barred: &[
             Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma,
@@ -726,8 +662,8 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         unsure: None,
         ranking: &[
             (0.0, Choice::ExternMm),
-            (0.8333333333333334, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma),
-            (0.16666666666666666, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1MmaWgmma),
+            (0.8333, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma),
+            (0.1667, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1MmaWgmma),
         ],
         barred: &[
             Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma,

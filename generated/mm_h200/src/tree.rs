@@ -30,7 +30,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         } else {
                             let k = number(row.k().float(), 1)?;
                             if k <= 724.0 {
-                                Ok(2) // extern_mm: 5 inputs, 1.007 times the best time (worst 1.038), at most 1.000 times the fallback's
+                                Ok(2) // extern_mm: 5 inputs, 1.008 times the best time (worst 1.038), at most 1.000 times the fallback's
                             } else {
                                 let ctz_k = needed(features::ctz_k(row), 17)?;
                                 if ctz_k <= 4.5 {

@@ -107,8 +107,8 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
-            (0.9985328638497653, Choice::Pad),
-            (0.0014671361502347417, Choice::Orig),
+            (0.998537558685446, Choice::Pad),
+            (0.0014666197183098592, Choice::Orig),
         ],
         outside: None,
     },
@@ -116,8 +116,8 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
-            (0.9788732394366197, Choice::Pad),
-            (0.02112676056338028, Choice::Orig),
+            (0.9788697183098592, Choice::Pad),
+            (0.021130281690140845, Choice::Orig),
         ],
         outside: None,
     },
@@ -142,7 +142,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.9285714285714286, Choice::Orig),
+            (0.9285342857142856, Choice::Orig),
         ],
         outside: None,
     },
@@ -159,7 +159,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.6666666666666666, Choice::Orig),
+            (0.6667, Choice::Orig),
         ],
         outside: None,
     },
@@ -176,8 +176,8 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
-            (0.9393939393939394, Choice::Pad),
-            (0.06060606060606061, Choice::Orig),
+            (0.9394, Choice::Pad),
+            (0.06061, Choice::Orig),
         ],
         outside: None,
     },
@@ -193,8 +193,8 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
-            (0.996152975786377, Choice::Pad),
-            (0.003847024213622992, Choice::Orig),
+            (0.9962, Choice::Pad),
+            (0.003847, Choice::Orig),
         ],
         outside: None,
     },
@@ -202,8 +202,8 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
-            (0.98, Choice::Pad),
-            (0.02, Choice::Orig),
+            (0.980006, Choice::Pad),
+            (0.019996800000000002, Choice::Orig),
         ],
         outside: None,
     },
@@ -211,8 +211,8 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
-            (0.9117647058823529, Choice::Pad),
-            (0.08823529411764706, Choice::Orig),
+            (0.9118, Choice::Pad),
+            (0.08824, Choice::Orig),
         ],
         outside: None,
     },
@@ -220,7 +220,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.4090909090909091, Choice::Orig),
+            (0.4091, Choice::Orig),
         ],
         outside: None,
     },
@@ -228,8 +228,8 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
-            (0.9977777777777778, Choice::Pad),
-            (0.0022222222222222222, Choice::Orig),
+            (0.997776711111111, Choice::Pad),
+            (0.002222648888888889, Choice::Orig),
         ],
         outside: None,
     },
@@ -251,20 +251,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         ],
         outside: Some(Outside {
             leaf: 60,
-            ranges: &[
-                (0, 1440.0, 2153.0),
-                (1, 791.0, 32402.0),
-                (2, 768.0, 893.0),
-                (3, 1.0, 1.0),
-                (4, 1440.0, 2153.0),
-                (5, 768.0, 893.0),
-                (6, 1.0, 1.0),
-                (7, 0.0, 7.0),
-                (8, 1.0, 6.0),
-                (9, 0.0, 6.0),
-                (10, 4.0, 8.0),
-                (11, 4.0, 8.0),
-            ],
+            ranges: &[(0, 1440.0, 2153.0), (1, 791.0, 32402.0), (2, 768.0, 893.0), (3, 1.0, 1.0), (4, 1440.0, 2153.0), (5, 768.0, 893.0), (6, 1.0, 1.0), (7, 0.0, 7.0), (8, 1.0, 6.0), (9, 0.0, 6.0), (10, 4.0, 8.0), (11, 4.0, 8.0)],
         }),
     },
     Leaf {
@@ -279,8 +266,8 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
-            (0.9661016949152542, Choice::Pad),
-            (0.03389830508474576, Choice::Orig),
+            (0.9661, Choice::Pad),
+            (0.03389999999999999, Choice::Orig),
         ],
         outside: None,
     },
@@ -288,7 +275,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.8783783783783784, Choice::Orig),
+            (0.878354954954955, Choice::Orig),
         ],
         outside: None,
     },
@@ -296,8 +283,8 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
-            (0.8260869565217391, Choice::Pad),
-            (0.17391304347826086, Choice::Orig),
+            (0.8261, Choice::Pad),
+            (0.1739, Choice::Orig),
         ],
         outside: None,
     },
@@ -305,7 +292,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.7701612903225806, Choice::Orig),
+            (0.7702, Choice::Orig),
         ],
         outside: None,
     },
@@ -313,8 +300,8 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
-            (0.9403973509933775, Choice::Pad),
-            (0.059602649006622516, Choice::Orig),
+            (0.9403576158940398, Choice::Pad),
+            (0.05960450331125828, Choice::Orig),
         ],
         outside: None,
     },
@@ -322,8 +309,8 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
-            (0.9775280898876404, Choice::Pad),
-            (0.02247191011235955, Choice::Orig),
+            (0.9775157303370786, Choice::Pad),
+            (0.022473011235955055, Choice::Orig),
         ],
         outside: None,
     },
@@ -340,8 +327,8 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
-            (0.6428571428571429, Choice::Pad),
-            (0.35714285714285715, Choice::Orig),
+            (0.6429, Choice::Pad),
+            (0.3571, Choice::Orig),
         ],
         outside: None,
     },
@@ -357,7 +344,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.9822580645161291, Choice::Orig),
+            (0.9822687096774193, Choice::Orig),
         ],
         outside: None,
     },
@@ -365,7 +352,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.989010989010989, Choice::Orig),
+            (0.9890516483516483, Choice::Orig),
         ],
         outside: None,
     },
@@ -390,7 +377,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.9900990099009901, Choice::Orig),
+            (0.9900991513437057, Choice::Orig),
         ],
         outside: None,
     },
@@ -398,7 +385,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.9090909090909091, Choice::Orig),
+            (0.9091, Choice::Orig),
         ],
         outside: None,
     },
@@ -432,7 +419,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.6428571428571429, Choice::Orig),
+            (0.6428542857142857, Choice::Orig),
         ],
         outside: None,
     },
@@ -440,8 +427,8 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
-            (0.6458333333333334, Choice::Pad),
-            (0.3541666666666667, Choice::Orig),
+            (0.6457999999999999, Choice::Pad),
+            (0.3542, Choice::Orig),
         ],
         outside: None,
     },
@@ -449,7 +436,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.7045454545454546, Choice::Orig),
+            (0.7045545454545454, Choice::Orig),
         ],
         outside: None,
     },
@@ -457,24 +444,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.6428571428571429, Choice::Orig),
-        ],
-        outside: None,
-    },
-    Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
-        ranking: &[
-            (0.875, Choice::Pad),
-            (0.125, Choice::Orig),
-        ],
-        outside: None,
-    },
-    Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
-        ranking: &[
-            (0.9032258064516129, Choice::Orig),
+            (0.6428428571428572, Choice::Orig),
         ],
         outside: None,
     },
@@ -491,7 +461,16 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.9583333333333334, Choice::Orig),
+            (0.9032445161290323, Choice::Orig),
+        ],
+        outside: None,
+    },
+    Leaf {
+        best: Ok(Choice::Pad),
+        unsure: None,
+        ranking: &[
+            (0.87499375, Choice::Pad),
+            (0.12500624999999999, Choice::Orig),
         ],
         outside: None,
     },
@@ -499,7 +478,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.93, Choice::Orig),
+            (0.9583375, Choice::Orig),
         ],
         outside: None,
     },
@@ -507,7 +486,15 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.8655913978494624, Choice::Orig),
+            (0.929996, Choice::Orig),
+        ],
+        outside: None,
+    },
+    Leaf {
+        best: Ok(Choice::Orig),
+        unsure: None,
+        ranking: &[
+            (0.8656053763440861, Choice::Orig),
         ],
         outside: None,
     },
@@ -520,27 +507,14 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         ],
         outside: Some(Outside {
             leaf: 61,
-            ranges: &[
-                (0, 809.0, 5203.0),
-                (1, 768.0, 1728.0),
-                (2, 16384.0, 32368.0),
-                (3, 1.0, 1.0),
-                (4, 809.0, 5203.0),
-                (5, 1.0, 1.0),
-                (6, 768.0, 1728.0),
-                (7, 1.0, 3.0),
-                (8, 0.0, 0.0),
-                (9, 0.0, 0.0),
-                (10, 4.0, 4.0),
-                (11, 4.0, 4.0),
-            ],
+            ranges: &[(0, 809.0, 5203.0), (1, 768.0, 1728.0), (2, 16384.0, 32368.0), (3, 1.0, 1.0), (4, 809.0, 5203.0), (5, 1.0, 1.0), (6, 768.0, 1728.0), (7, 1.0, 3.0), (8, 0.0, 0.0), (9, 0.0, 0.0), (10, 4.0, 4.0), (11, 4.0, 4.0)],
         }),
     },
     Leaf {
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.6666666666666666, Choice::Orig),
+            (0.6667, Choice::Orig),
         ],
         outside: None,
     },
@@ -548,7 +522,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.9285714285714286, Choice::Orig),
+            (0.9285857142857145, Choice::Orig),
         ],
         outside: None,
     },
@@ -556,7 +530,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.803030303030303, Choice::Orig),
+            (0.8030151515151516, Choice::Orig),
         ],
         outside: None,
     },
@@ -572,8 +546,8 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Pad),
         unsure: None,
         ranking: &[
-            (0.6666666666666666, Choice::Pad),
-            (0.3333333333333333, Choice::Orig),
+            (0.6667, Choice::Pad),
+            (0.3333, Choice::Orig),
         ],
         outside: None,
     },
@@ -590,7 +564,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.9887640449438202, Choice::Orig),
+            (0.9887636704119851, Choice::Orig),
         ],
         outside: None,
     },
@@ -627,27 +601,14 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         ],
         outside: Some(Outside {
             leaf: 62,
-            ranges: &[
-                (0, 2176.0, 3684.0),
-                (1, 1792.0, 15168.0),
-                (2, 2291.0, 13067.0),
-                (3, 1.0, 1.0),
-                (4, 2176.0, 3684.0),
-                (5, 1.0, 1.0),
-                (6, 1792.0, 15168.0),
-                (7, 0.0, 0.0),
-                (8, 0.0, 0.0),
-                (9, 1.0, 3.0),
-                (10, 4.0, 4.0),
-                (11, 4.0, 4.0),
-            ],
+            ranges: &[(0, 2176.0, 3684.0), (1, 1792.0, 15168.0), (2, 2291.0, 13067.0), (3, 1.0, 1.0), (4, 2176.0, 3684.0), (5, 1.0, 1.0), (6, 1792.0, 15168.0), (7, 0.0, 0.0), (8, 0.0, 0.0), (9, 1.0, 3.0), (10, 4.0, 4.0), (11, 4.0, 4.0)],
         }),
     },
     Leaf {
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.9100817438692098, Choice::Orig),
+            (0.9100708446866485, Choice::Orig),
         ],
         outside: None,
     },
@@ -655,7 +616,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         best: Ok(Choice::Orig),
         unsure: None,
         ranking: &[
-            (0.9845150774246129, Choice::Orig),
+            (0.9845233088834555, Choice::Orig),
         ],
         outside: None,
     },

@@ -58,9 +58,9 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 } else {
                     let k_times_n = needed(features::k_times_n(row), 19)?;
                     if k_times_n <= 5729565.0 {
-                        Ok(39) // orig: 7 inputs, 1.004 times the best time (worst 1.027), at most 1.000 times the fallback's
+                        Ok(39) // orig: 7 inputs, 1.005 times the best time (worst 1.027), at most 1.000 times the fallback's
                     } else {
-                        Ok(40) // pad: 8 inputs, 1.001 times the best time (worst 1.005), at most 1.005 times the fallback's
+                        Ok(40) // pad: 8 inputs, 1.000 times the best time (worst 1.005), at most 1.005 times the fallback's
                     }
                 }
             } else {
@@ -254,7 +254,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                                 Ok(21) // orig: 124 inputs, 1.038 times the best time (worst 1.869), at most 1.000 times the fallback's
                             }
                         } else {
-                            Ok(22) // pad: 151 inputs, 1.015 times the best time (worst 1.569), at most 1.569 times the fallback's
+                            Ok(22) // pad: 151 inputs, 1.016 times the best time (worst 1.569), at most 1.569 times the fallback's
                         }
                     }
                 } else if copied_over_m_times_k_times_n <= 0.0014650824016373412 {

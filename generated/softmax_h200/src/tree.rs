@@ -67,7 +67,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         if rows <= 385.5 {
                             Ok(13) // type=cuda_persistent=registers_threads=128_width=2: 7 inputs, 1.003 times the best time (worst 1.004), at most 0.956 times the fallback's
                         } else {
-                            Ok(14) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.929 times the fallback's
+                            Ok(14) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 3 inputs, 1.000 times the best time (worst 1.000), at most 0.928 times the fallback's
                         }
                     } else {
                         Ok(15) // type=cuda_persistent=registers_threads=128_width=2: 9 inputs, 1.001 times the best time (worst 1.006), at most 0.956 times the fallback's
@@ -78,7 +78,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         if rows <= 8461.5 {
                             Ok(16) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 13 inputs, 1.002 times the best time (worst 1.009), at most 0.788 times the fallback's
                         } else if columns <= 128.0 {
-                            Ok(17) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 9 inputs, 1.001 times the best time (worst 1.013), at most 0.399 times the fallback's
+                            Ok(17) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 9 inputs, 1.002 times the best time (worst 1.013), at most 0.399 times the fallback's
                         } else if columns <= 276.5 {
                             Ok(18) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.424 times the fallback's
                         } else {
@@ -130,7 +130,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                         Ok(32) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 12 inputs, 1.001 times the best time (worst 1.007), at most 0.286 times the fallback's
                     }
                 } else if rows <= 27818.5 {
-                    Ok(33) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 8 inputs, 1.003 times the best time (worst 1.006), at most 0.440 times the fallback's
+                    Ok(33) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 8 inputs, 1.003 times the best time (worst 1.006), at most 0.441 times the fallback's
                 } else {
                     Ok(34) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 11 inputs, 1.001 times the best time (worst 1.005), at most 0.289 times the fallback's
                 }
@@ -140,7 +140,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     if columns <= 193.0 {
                         Ok(35) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 37 inputs, 1.001 times the best time (worst 1.006), at most 0.947 times the fallback's
                     } else {
-                        Ok(36) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 26 inputs, 1.001 times the best time (worst 1.005), at most 0.945 times the fallback's
+                        Ok(36) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 26 inputs, 1.000 times the best time (worst 1.005), at most 0.945 times the fallback's
                     }
                 } else if columns <= 184.0 {
                     if rows <= 17025.0 {
@@ -207,7 +207,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     } else if rows <= 774.0 {
                         Ok(54) // type=cuda_persistent=registers_threads=128_width=2: 7 inputs, 1.003 times the best time (worst 1.010), at most 0.925 times the fallback's
                     } else {
-                        Ok(55) // type=cuda_persistent=registers_threads=64_width=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.910 times the fallback's
+                        Ok(55) // type=cuda_persistent=registers_threads=64_width=4: 4 inputs, 1.000 times the best time (worst 1.000), at most 0.909 times the fallback's
                     }
                 }
             } else if columns <= 582.5 {
@@ -221,7 +221,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     if rows <= 8949.5 {
                         Ok(58) // type=cuda_persistent=registers_threads=32_width=1_rows=4: 9 inputs, 1.004 times the best time (worst 1.020), at most 0.631 times the fallback's
                     } else {
-                        Ok(59) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 14 inputs, 1.003 times the best time (worst 1.015), at most 0.558 times the fallback's
+                        Ok(59) // type=cuda_persistent=registers_threads=32_width=4_rows=4: 14 inputs, 1.003 times the best time (worst 1.015), at most 0.557 times the fallback's
                     }
                 } else if rows <= 44306.5 {
                     Ok(60) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 16 inputs, 1.003 times the best time (worst 1.015), at most 0.720 times the fallback's
@@ -234,7 +234,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     if ctz_rows <= 0.5 {
                         Ok(62) // type=cuda_persistent=registers_threads=64_width=4: 7 inputs, 1.003 times the best time (worst 1.009), at most 0.846 times the fallback's
                     } else {
-                        Ok(63) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 3 inputs, 1.003 times the best time (worst 1.006), at most 0.822 times the fallback's
+                        Ok(63) // type=cuda_persistent=registers_threads=32_width=2_rows=4: 3 inputs, 1.003 times the best time (worst 1.006), at most 0.823 times the fallback's
                     }
                 } else {
                     let rows_times_columns = needed(features::rows_times_columns(row), 3)?;
@@ -317,7 +317,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                 } else {
                     let rows = number(row.rows().float(), 0)?;
                     if rows <= 7053.0 {
-                        Ok(84) // type=cuda_persistent=registers_threads=128_width=4: 37 inputs, 1.002 times the best time (worst 1.012), at most 0.952 times the fallback's
+                        Ok(84) // type=cuda_persistent=registers_threads=128_width=4: 37 inputs, 1.002 times the best time (worst 1.012), at most 0.953 times the fallback's
                     } else {
                         Ok(85) // type=cuda_persistent=registers_threads=512_width=4: 25 inputs, 1.001 times the best time (worst 1.004), at most 0.940 times the fallback's
                     }
@@ -393,7 +393,7 @@ pub(crate) fn leaf(row: &impl Row) -> Result<u32, Unsure> {
                     }
                 } else if columns <= 36658.0 {
                     if rows <= 255.5 {
-                        Ok(104) // type=cuda_looped=4_threads=1024_width=4: 8 inputs, 1.005 times the best time (worst 1.017), at most 0.918 times the fallback's
+                        Ok(104) // type=cuda_looped=4_threads=1024_width=4: 8 inputs, 1.005 times the best time (worst 1.017), at most 0.917 times the fallback's
                     } else {
                         Ok(105) // type=cuda_looped=4_threads=1024_width=2: 14 inputs, 1.162 times the best time (worst 1.323), at most 0.929 times the fallback's
                     }

@@ -20,7 +20,11 @@ fn simplified_models_decide_alike() {
     let count = |model: &Model| model.trees.iter().map(|tree| tree.leaves().count()).sum::<usize>();
     for i in 0..300 {
         let model = models::model(&mut rng, "Random", i % 14, 200);
-        let detail = Detail { all_leaves: rng.random_bool(0.2), ranking: rng.random_range(0..12) };
+        let detail = Detail {
+            all_leaves: rng.random_bool(0.2),
+            ranking: rng.random_range(0..12),
+            explain: rng.random_bool(0.5),
+        };
         let simple = simplify(&model, detail);
         simple.validate().unwrap();
         leaves = [leaves[0] + count(&model), leaves[1] + count(&simple)];

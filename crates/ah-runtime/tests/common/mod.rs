@@ -11,16 +11,15 @@ use ah_types::{
 /// derived.
 pub fn pad_mm(name: &str, device: Option<&Device>) -> Model {
     let ranked = |choice: &str, allowed: bool| {
-        format!(
-            r#"{{"choice": "{choice}", "score": 0.1, "probability": 0.9, "measured": 9, "usual": true, "slowdown": 1.0, "worst": 1.1, "worst_over_fallback": 1.0, "allowed": {allowed}}}"#
-        )
+        let position = ["orig", "pad", "stream"].iter().position(|name| *name == choice).unwrap();
+        format!(r#"[{position}, 0.1, 9, 0.9, 1, 1.1, 1, "{}"]"#, if allowed { "ua" } else { "u" })
     };
     let leaf = |unsure: &str, ranking: &[String]| {
         format!(r#"{{"samples": 9, "unsure": {unsure}, "ranking": [{}]}}"#, ranking.join(", "))
     };
     let text = format!(
         r#"{{
-        "format": "autoheuristic-model", "version": 2,
+        "format": "autoheuristic-model", "version": 3,
         "heuristic": "{name}", "optimization": "pad_mm",
         "features": [{{"name": "m", "kind": "numerical"}}, {{"name": "k", "kind": "numerical"}},
                      {{"name": "dtype", "kind": "categorical"}}],

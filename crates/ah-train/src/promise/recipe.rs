@@ -13,6 +13,7 @@ use crate::policy::Policy;
 use crate::search::{Configuration, fit_all};
 use crate::tree::FittedTrees;
 use crate::tree::leaves::{self, RankingPolicy};
+use crate::tree::prune::prune;
 
 /// Folds of the calibration. The trees of a fold learn from fewer inputs than the trees that ship: with
 /// 5 folds the promise of 1 % costs up to 1.0118 on pad_mm A100 (median 1.0064, 40 random
@@ -34,6 +35,8 @@ pub struct Recipe<'a> {
     pub policy: &'a dyn Policy,
     /// One for each tree.
     pub configurations: &'a [Configuration],
+    /// The most leaves of a tree.
+    pub max_leaves: Option<usize>,
     /// The choices that a leaf ranks.
     pub ranking: &'a RankingPolicy,
 }
@@ -106,9 +109,7 @@ impl Recipe<'_> {
             trees: trees?,
             grown_from,
             fallback,
-            // Without a promise, a choice that saves as much as the limit lets it lose may be too slow
-            // on the target share of inputs.
-            threshold: calibrated.as_ref().map_or(target / limit.ln(), |c| c.threshold),
+            threshold: self.threshold(calibrated.as_ref(), target),
             promise: calibrated.map(|calibrated| self.promise(&calibrated, inputs, target)),
         })
     }
@@ -122,12 +123,26 @@ impl Recipe<'_> {
         self.params.outside.unwrap_or(default)
     }
 
-    fn fit(&self, rows: &Rows<'_>, targets: &Targets) -> Result<FittedTrees, TrainError> {
+    /// Returns the greatest price of a choice that is allowed. Without a promise, a choice that saves as much as the
+    /// limit lets it lose may be too slow on the target share of inputs.
+    pub(super) fn threshold(&self, calibrated: Option<&CalibratedThreshold>, target: f64) -> f64 {
+        calibrated.map_or(target / self.params.max_slowdown.ln(), |c| c.threshold)
+    }
+
+    pub(super) fn fit(&self, rows: &Rows<'_>, targets: &Targets) -> Result<FittedTrees, TrainError> {
         let mut trees = fit_all(self.configurations, rows, targets)?;
+        if let Some(most) = self.max_leaves {
+            prune(&mut trees, rows, targets, most);
+        }
+        self.watch(&mut trees, rows, targets);
+        Ok(trees)
+    }
+
+    /// Computes the scores outside the leaves' ranges, if they matter.
+    pub(super) fn watch(&self, trees: &mut FittedTrees, rows: &Rows<'_>, targets: &Targets) {
         if self.outside() == Outside::Safe {
             trees.watch(&self.task.table, rows, targets);
         }
-        Ok(trees)
     }
 
     /// Returns the inputs that grow the trees, and the partition of each calibration fit.

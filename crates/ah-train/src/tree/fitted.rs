@@ -50,6 +50,14 @@ impl ScoredChoice {
     }
 }
 
+impl FittedTree {
+    /// Returns the tree with only the splits where `keep` is true. It has neither prices nor scores outside.
+    pub fn part(&self, keep: impl Fn(u32) -> bool) -> Self {
+        let (tree, old_ids) = self.tree.part(|id, _| keep(id));
+        Self { tree, scores: self.scores.of_nodes(&old_ids), outside: None, prices: Prices::default() }
+    }
+}
+
 impl FittedTrees {
     /// Trees without prices.
     pub fn new(trees: Vec<(GrownTree, Scores)>) -> Self {

@@ -135,16 +135,22 @@ impl GrownTree {
 
     /// Returns the tree with only the splits where `keep` is true, from the root down, in preorder.
     pub fn rebuilt(&self, keep: impl Fn(&GrownNode) -> bool) -> Self {
-        let mut tree = Self::leaf();
+        self.part(|_, node| keep(node)).0
+    }
+
+    /// Returns the tree with only the splits where `keep` is true of id and node, and the old id of each of its nodes.
+    pub fn part(&self, keep: impl Fn(u32, &GrownNode) -> bool) -> (Self, Vec<u32>) {
+        let (mut tree, mut old_ids) = (Self::leaf(), vec![0]);
         let mut todo = vec![(0_u32, 0_u32)];
         while let Some((old, new)) = todo.pop() {
             let node = &self.nodes[old as usize];
-            if let Some(split) = node.split.as_ref().filter(|_| keep(node)) {
+            if let Some(split) = node.split.as_ref().filter(|_| keep(old, node)) {
                 let (left, right) = tree.split(new, split.column, split.limit, split.test.clone());
+                old_ids.extend([split.left, split.right]);
                 todo.extend([(split.right, right), (split.left, left)]);
             }
         }
-        tree
+        (tree, old_ids)
     }
 }
 

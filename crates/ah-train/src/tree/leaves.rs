@@ -127,10 +127,15 @@ impl RankableChoices {
 /// Returns the leaf's ranking by these scores; empty if the order is that of its own.
 fn places_outside(leaf: &Leaf, scores: &[f64]) -> Vec<Place> {
     let mut places: Vec<Place> = leaf.places(false).collect();
-    places.iter_mut().for_each(|place| place.score = scores[place.choice.index()]);
-    places.sort_by(|a, b| a.score.total_cmp(&b.score));
+    places.sort_by(|a, b| scores[a.choice.index()].total_cmp(&scores[b.choice.index()]));
+    places.iter_mut().for_each(|place| place.score = rounded(scores[place.choice.index()], 5));
     let same = places.iter().zip(&leaf.ranking).all(|(place, ranked)| place.choice == ranked.choice);
     if same { Vec::new() } else { places }
+}
+
+/// Returns the number with this many significant digits: more mean nothing, and would double the size of a model.
+fn rounded(x: f64, digits: usize) -> f64 {
+    format!("{x:.*e}", digits - 1).parse().unwrap_or(x)
 }
 
 /// The evidence for one choice in a leaf.
@@ -178,15 +183,16 @@ fn leaf(
             members.iter().filter(|&&input| condition.typed.eval(values(input)) == Some(true)).count()
         });
         let if_measured = |x: f64| if s.measured > 0 { x } else { f64::INFINITY };
+        let slowdown = if s.usable > 0 { (s.log_slowdown / s.usable as f64).exp() } else { f64::INFINITY };
         RankedChoice {
             choice,
-            score,
-            probability: if members.is_empty() { 0.0 } else { s.wins / members.len() as f64 },
+            score: rounded(score, 5),
+            probability: if members.is_empty() { 0.0 } else { rounded(s.wins / members.len() as f64, 4) },
             measured: s.measured,
             usual: s.measured > 0 && s.measured * 100 >= offered as u64 * 99,
-            slowdown: if s.usable > 0 { (s.log_slowdown / s.usable as f64).exp() } else { f64::INFINITY },
-            worst: if_measured(s.worst.exp()),
-            worst_over_fallback: if_measured(s.worst_over_fallback),
+            slowdown: rounded(slowdown, 4),
+            worst: rounded(if_measured(s.worst.exp()), 4),
+            worst_over_fallback: rounded(if_measured(s.worst_over_fallback), 4),
             allowed: true,
         }
     };

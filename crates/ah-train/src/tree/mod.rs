@@ -9,6 +9,7 @@ pub mod grown;
 pub mod leaves;
 mod outside;
 pub mod price;
+pub mod prune;
 pub mod scores;
 mod shortlist;
 

@@ -87,6 +87,12 @@ impl Scores {
         &self.scores[node as usize * self.choices..][..self.choices]
     }
 
+    /// Returns the scores of these nodes, in this order.
+    pub fn of_nodes(&self, nodes: &[u32]) -> Self {
+        let scores = nodes.iter().flat_map(|&node| self.node(node)).copied().collect();
+        Self { choices: self.choices, scores }
+    }
+
     /// Returns the cost of the choice that a node picks for an input: of the measured choices the one with
     /// the least score, of equals the first.
     pub fn cost(&self, node: u32, targets: &Targets, input: u32) -> u32 {

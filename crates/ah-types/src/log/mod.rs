@@ -7,8 +7,6 @@
 mod csv;
 mod data;
 mod error;
-#[cfg(feature = "gzip")]
-mod gunzip;
 mod head;
 mod lines;
 pub mod merge;

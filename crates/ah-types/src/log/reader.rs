@@ -1,7 +1,6 @@
 //! Reads logs line by line into interned inputs, interned choices, and one small record per sample.
 
-use std::fs::File;
-use std::io::{Cursor, Read};
+use std::io::Read;
 use std::path::Path;
 
 use super::data::{Log, Source};
@@ -22,9 +21,6 @@ pub struct ReadOptions {
 }
 
 pub(super) const SKIP_HINT: &str = "mend the row, or pass over such rows with --skip-bad-rows";
-
-/// The first bytes of a gzip file.
-pub(super) const GZIP: &[u8] = &[0x1f, 0x8b];
 
 /// Reads one or several logs (plain or gzip) as one.
 ///
@@ -78,18 +74,7 @@ pub fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
     if path.is_dir() {
         return Err(Error::new(ErrorKind::IsADirectory, "it is a directory; give the log inside it"));
     }
-    let mut file = File::open(path)?;
-    let mut magic = Vec::with_capacity(2);
-    file.by_ref().take(2).read_to_end(&mut magic)?;
-    let packed = magic == GZIP;
-    let bytes = Cursor::new(magic).chain(file);
-    if !packed {
-        return Ok(Box::new(bytes));
-    }
-    #[cfg(feature = "gzip")]
-    return Ok(Box::new(super::gunzip::Gunzip::new(bytes)));
-    #[cfg(not(feature = "gzip"))]
-    Err(Error::new(ErrorKind::Unsupported, "it is packed with gzip; unpack it first"))
+    crate::artefact::open(path)
 }
 
 /// Reads one log from `reader`; `path` is its name in errors.

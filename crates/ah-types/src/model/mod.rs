@@ -6,6 +6,7 @@ mod decide;
 mod error;
 mod explain;
 mod file;
+mod tree_file;
 mod validate;
 
 pub use data::{CalibrationMode, LogRecord, Model, OutsidePolicy, Precondition, Promise, Provenance};

@@ -27,6 +27,8 @@ struct CrateView {
     name: String,
     /// The path from the crate to `ah-runtime`, as a string literal.
     runtime_path: Option<String>,
+    /// True if the crate has the function `explain`.
+    explain: bool,
     /// The model's version, which a program can pin.
     model_version: String,
     #[serde(flatten)]
@@ -49,7 +51,13 @@ impl Target for Rust {
         let runtime_path = surroundings.runtime_path.map(|path| relative(&from, path)).transpose()?;
         View::new(
             OutputPlace::Folder(name.clone()),
-            &CrateView { name, runtime_path, model_version: surroundings.version.clone(), model },
+            &CrateView {
+                name,
+                runtime_path,
+                explain: surroundings.explain,
+                model_version: surroundings.version.clone(),
+                model,
+            },
         )
     }
 }

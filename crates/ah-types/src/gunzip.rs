@@ -1,10 +1,8 @@
-//! Unpacks gzip, up to a ratio that no measured log reaches.
+//! Unpacks gzip, up to a ratio that no measured log and no model reaches.
 
-use std::io::Read;
+use std::io::{Error, ErrorKind, Read};
 
 use flate2::read::MultiGzDecoder;
-
-use super::lines::invalid;
 
 /// The greatest number of bytes for each packed byte. Gzip itself reaches 1032, PyTorch's logs 80, ours 16.
 const MAX_RATIO: u64 = 128;
@@ -14,13 +12,13 @@ const UNCHECKED: u64 = 64 << 20;
 /// The unpacked bytes of a gzip file.
 ///
 /// A file of more than 64 MiB that unpacks to more than 128 times its size is an error: it was made to fill memory.
-pub(super) struct Gunzip<R> {
+pub(crate) struct Gunzip<R> {
     decoder: MultiGzDecoder<Counted<R>>,
     unpacked: u64,
 }
 
 impl<R: Read> Gunzip<R> {
-    pub(super) fn new(reader: R) -> Self {
+    pub(crate) fn new(reader: R) -> Self {
         Self { decoder: MultiGzDecoder::new(Counted { reader, count: 0 }), unpacked: 0 }
     }
 }
@@ -30,9 +28,10 @@ impl<R: Read> Read for Gunzip<R> {
         let read = self.decoder.read(into)?;
         self.unpacked += read as u64;
         if self.unpacked > UNCHECKED && self.unpacked > MAX_RATIO * self.decoder.get_ref().count {
-            return Err(invalid(&format!(
+            let why = format!(
                 "it unpacks to more than {MAX_RATIO} times its size, as no measured log does; if it is one, unpack it first (gunzip)"
-            )));
+            );
+            return Err(Error::new(ErrorKind::InvalidData, why));
         }
         Ok(read)
     }

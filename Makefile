@@ -45,5 +45,6 @@ check-generated: ## Prove that generated/ follows byte for byte from data/
 examples: ## Build and test examples/, which need other crates than the tools do
 	scripts/examples.sh
 
-docs: ## The API's documentation (the book is docs/)
+docs: ## The API's documentation, and the book where mdbook is installed (book/)
 	cargo doc --workspace --no-deps
+	if command -v mdbook > /dev/null; then mdbook build docs; fi

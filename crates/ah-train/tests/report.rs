@@ -43,6 +43,18 @@ fn the_page_works_in_a_browser() {
     assert!(dom.contains("as fast as orig") && dom.contains("training inputs"), "{dom}");
 }
 
+/// Uses what can be clicked, and notes the result on the page.
+const CLICKS: &str = r#"{
+    const branches = [...document.querySelectorAll("[id=trees] details")];
+    const after = (id) => { document.getElementById(id).click(); return branches; };
+    const folded = after("fold").every((branch) => !branch.open);
+    const unfolded = after("unfold").every((branch) => branch.open);
+    const across = document.getElementById("x");
+    across.value = "1";
+    across.dispatchEvent(new Event("change"));
+    document.documentElement.dataset.clicked = `${folded} ${unfolded} ${map.options.scales.x.title.text}`;
+}"#;
+
 #[test]
 fn a_training_shows_its_held_out_inputs_other_learners_and_a_learning_curve() {
     let (folder, trained, _) = trained(&log(240));
@@ -56,7 +68,11 @@ fn a_training_shows_its_held_out_inputs_other_learners_and_a_learning_curve() {
     report::page::write(&trained.model, &trained.evaluation, Some(study), &path).unwrap();
     let markdown = report::page::markdown(&trained.model, &trained.evaluation, Some(study));
     assert!(markdown.contains(&study.advice), "{markdown}");
+    let page = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, page.replace("</body>", &format!("<script>{CLICKS}</script></body>"))).unwrap();
     let Some(dom) = dom(&path) else { return };
     assert!(dom.contains("data-ready=\"yes\""), "the script stopped before its end: {dom}");
     assert!(dom.contains("held-out inputs") && dom.contains("two-temperatures"), "{dom}");
+    // No branch is open after folding, every one after unfolding; the map shows k across.
+    assert!(dom.contains("data-clicked=\"true true k\""), "{dom}");
 }

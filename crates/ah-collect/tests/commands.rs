@@ -168,6 +168,17 @@ fn mistakes_in_the_file_are_named() {
         assert_eq!(code, 3, "{table}: {message}");
         assert!(message.contains("programs.toml") && message.contains(part), "{table}: {message}");
     }
+    for (table, part) in [
+        ("choices = { a = 1, b = \"true\" }", "expected a command line, or a list of its arguments"),
+        (
+            "choices = { a = \"true\", b = \"true\" }\ninputs = { size = { from = -1, to = 9 } }",
+            "expected a list of values, or { from = 1, to = 9 }",
+        ),
+    ] {
+        let output = programs(&folder, table).output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(message.contains(part), "{table}: {message}");
+    }
     let rule = "choices = { a = \"true\", b = \"true\" }\n[[choice]]\nname = \"c\"\neligible = \"size > 1\"";
     let (_, message) = error(&mut programs(&folder, rule));
     assert!(message.contains("\"c\" is none of the choices: a, b"), "{message}");

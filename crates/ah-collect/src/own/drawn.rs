@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 /// A value in TOML.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a number, a text, true or false")]
 pub(super) enum ScalarText {
     Integer(i64),
     Float(f64),
@@ -39,7 +39,7 @@ impl ScalarText {
 
 /// How a feature is drawn.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a list of values, or { from = 1, to = 9 }")]
 pub(super) enum Draw {
     /// One of these, with equal probability.
     OneOf(Vec<ScalarText>),

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 /// A command as written in the TOML file.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a command line, or a list of its arguments")]
 pub(super) enum CommandText {
     /// Arguments separated by spaces, or a script for a shell.
     Line(String),

@@ -57,5 +57,5 @@ pub mod parts {
     pub use crate::learners::{Dataset, Learner, LinfaTrees, Preset, Soft};
     pub use crate::promise::{Heuristic, Recipe, calibrate};
     pub use crate::search::{Configuration, Portfolio, ScoredConfiguration};
-    pub use crate::tree::{GrownTree, RankingPolicy, ScoredChoice};
+    pub use crate::tree::{FittedTree, GrownTree, RankingPolicy, ScoredChoice};
 }

@@ -63,6 +63,11 @@ pub trait Policy: Sync {
         None
     }
 
+    /// Returns true if trees may learn from a teacher. A policy that names parameters of trees wants those.
+    fn allows_teacher(&self) -> bool {
+        true
+    }
+
     /// Returns the share of the inputs that is held out as the test part.
     fn test_share(&self) -> f64 {
         0.2
@@ -114,6 +119,11 @@ impl Policy for TrainingPolicy {
             return DefaultPolicy.min_samples_leaves(inputs);
         }
         self.min_samples_leaf.iter().map(|x| leaf_size(*x, inputs)).collect()
+    }
+
+    fn allows_teacher(&self) -> bool {
+        let names_none = self.max_depth.is_empty() && self.min_samples_leaf.is_empty();
+        names_none && self.allowed_wrong_share.is_none()
     }
 
     fn is_unsafe_leaf(&self, leaf: &Leaf) -> bool {

@@ -19,11 +19,6 @@ use crate::record;
 use crate::search::{self, Configuration, Portfolio, ScoredConfiguration, portfolio};
 use crate::tree::RankingPolicy;
 
-/// Most inputs for a teacher, which makes a fit about ten times as long. With more it gains nothing
-/// (convolutions: 0 ± 39 with 3,000 inputs, in 1e-4 of log slowdown). A heuristic with a promise has no
-/// teacher either: its calibration is 22 fits.
-const MAX_TAUGHT: usize = 6000;
-
 /// A trained model, and how it came about.
 pub struct TrainedModel {
     /// Learned from all inputs; it ships.
@@ -89,22 +84,17 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
 
     // Fit and promise: once to be judged, once to ship.
     let (configurations, ranking) = (&configurations[..], &ranking);
-    let has_teacher = task.undeclared && params.max_risk.is_none() && task.usable.len() <= MAX_TAUGHT;
-    let ranked = |inputs: &[u32]| match has_teacher {
-        true => task.ranked_with_crossovers(inputs, params.seed),
-        false => task.ranked(inputs),
-    };
-    let features = &ranked(training);
+    let features = &features;
     let whole = Recipe { task: &task, features, params, policy, configurations, max_leaves: None, ranking };
     let size = size::choose(&whole, training)?;
     let judging = Recipe { max_leaves: size.and_then(|size| size.most), ..whole };
-    let shipping = Recipe { features: &ranked(&task.usable), ..judging };
-    let (judged, shipped) = rayon::join(|| judging.learn(training), || shipping.learn(&task.usable));
+    let shipping = Recipe { features: &task.ranked(&task.usable), ..judging };
+    let (judged, shipped) = judging.both(|| judging.learn(training), || shipping.learn(&task.usable));
     let (judged, shipped) = (judged?, shipped?);
 
     // Judge.
     let held_out = TestReport::new(&judging, &judged, &parts)?;
-    let study = params.study.then(|| Study::new(&judging, &ranked, &parts)).transpose()?;
+    let study = params.study.then(|| Study::new(&judging, &parts)).transpose()?;
 
     // Write.
     let mut model = model::model(&shipping, &shipped, &task.usable)?;

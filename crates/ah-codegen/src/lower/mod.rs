@@ -22,7 +22,7 @@ pub use order::{Argument, Condition, Event, Form, Row};
 pub use whole::WholeOperation;
 
 /// Trees with more leaves become tables: compilers take minutes for thousands of branches.
-const MOST_BRANCHED_LEAVES: usize = 256;
+pub const MOST_BRANCHED_LEAVES: usize = 256;
 /// Deeper trees become tables: nobody follows more levels of branches.
 const MOST_BRANCHED_DEPTH: usize = 12;
 

@@ -18,7 +18,6 @@ use super::values::{FeatureValues, Values};
 pub struct Columns {
     columns: Vec<Column>,
     rows: usize,
-    crossovers: Vec<(u32, u32)>,
 }
 
 /// One column.
@@ -62,7 +61,7 @@ impl RankedFeatures {
         };
         columns.retain(|c| c.bounds.len() > 1 && known.insert(blake3::hash(&bytes(c))));
         let rows = columns.first().map_or(0, |c| c.codes.len());
-        Self { columns: Columns { columns, rows, crossovers: Vec::new() }, categories }
+        Self { columns: Columns { columns, rows }, categories }
     }
 }
 
@@ -73,28 +72,19 @@ impl Columns {
         let inputs: Vec<u32> = (0..rows as u32).collect();
         let column = |(slot, values): (usize, &Vec<f64>)| numerical(slot, values, &inputs, max_bins);
         let columns = values.par_iter().enumerate().map(column).collect();
-        Self { columns, rows, crossovers: Vec::new() }
+        Self { columns, rows }
     }
 
     /// Returns the columns, by position, for which `keep` holds.
     pub fn part(&self, keep: impl Fn(usize, &Column) -> bool) -> Self {
         let kept = self.columns.iter().enumerate().filter(|(at, column)| keep(*at, column));
-        Self {
-            columns: kept.map(|(_, column)| column.clone()).collect(),
-            rows: self.rows,
-            crossovers: self.crossovers.clone(),
-        }
+        Self { columns: kept.map(|(_, column)| column.clone()).collect(), rows: self.rows }
     }
 
-    /// Names the crossover rows, each with the input that gave most of its features.
-    #[must_use]
-    pub fn with_crossovers(self, crossovers: Vec<(u32, u32)>) -> Self {
-        Self { crossovers, ..self }
-    }
-
-    /// Returns the rows that are crossovers; empty if trees learn without a teacher.
-    pub fn crossovers(&self) -> &[(u32, u32)] {
-        &self.crossovers
+    /// Adds `count` further rows behind the inputs. Bins, thresholds and categories stay.
+    pub fn extend(&mut self, further: &FeatureValues, count: usize) {
+        self.columns.par_iter_mut().for_each(|column| column.extend(&further.by_slot[column.slot]));
+        self.rows += count;
     }
 
     /// Returns all columns.
@@ -109,6 +99,20 @@ impl Columns {
 }
 
 impl Column {
+    /// Adds the codes of further rows.
+    fn extend(&mut self, values: &Values) {
+        match values {
+            Values::Numbers(values) => {
+                let codes = values.iter().map(|&x| code(&self.bounds, x));
+                self.codes.extend(codes);
+            }
+            Values::Categories(ids, names) => {
+                let id = names.iter().position(|name| Some(name) == self.category.as_ref());
+                self.codes.extend(ids.iter().map(|&i| u16::from(Some(i as usize) == id)));
+            }
+        }
+    }
+
     /// Returns the code of each input.
     pub fn codes(&self) -> &[u16] {
         &self.codes
@@ -145,8 +149,6 @@ fn midpoint(left: f64, right: f64) -> f64 {
 /// Returns the ranks of the values of `inputs`; other values get the code of the next greater one.
 fn numerical(slot: usize, values: &[f64], inputs: &[u32], max_bins: usize) -> Column {
     assert!((2..=1 << 16).contains(&max_bins), "from 2 to 65,536 bins");
-    // The split rule does not tell -0 from 0.
-    let value = |x: f64| if x.is_nan() { f64::INFINITY } else { x + 0.0 };
     let mut sorted: Vec<f64> = inputs.iter().map(|&i| value(values[i as usize])).collect();
     sorted.sort_unstable_by(f64::total_cmp);
     let mut bounds: Vec<(f64, f64)> = Vec::new();
@@ -167,10 +169,18 @@ fn numerical(slot: usize, values: &[f64], inputs: &[u32], max_bins: usize) -> Co
             start = end;
         }
     }
-    let code =
-        |&x: &f64| (bounds.partition_point(|b| b.1 < value(x))).min(bounds.len().saturating_sub(1)) as u16;
-    let codes = values.iter().map(code).collect();
+    let codes = values.iter().map(|&x| code(&bounds, x)).collect();
     Column { slot, category: None, codes, bounds }
+}
+
+/// The split rule does not tell -0 from 0.
+fn value(x: f64) -> f64 {
+    if x.is_nan() { f64::INFINITY } else { x + 0.0 }
+}
+
+/// Returns the code of a value; one above all bounds has the last code.
+fn code(bounds: &[(f64, f64)], x: f64) -> u16 {
+    bounds.partition_point(|b| b.1 < value(x)).min(bounds.len().saturating_sub(1)) as u16
 }
 
 /// Returns the sorted categories of `inputs`, and a column for each. Two categories need one column: the

@@ -1,38 +1,41 @@
-//! Crossovers: inputs that were never measured. Each has the features of one input, some of them replaced by
-//! those of another, so it is a plausible input.
+//! Crossovers: inputs that were never measured. Each has the features of one input, some of them replaced by those
+//! of a similar one, so it lies where inputs could lie.
 
+use ah_types::Features;
+
+use super::columns::Columns;
 use super::random;
-use super::table::Table;
+use super::values::FeatureValues;
 
-/// Crossovers of a fit. With 2,000 a tree learned from them costs 24 more on triton_mm and 31 more on
-/// mm TIMM, with 10,000 2 and 18 more (1e-4 of log slowdown).
-const COUNT: u64 = 5000;
-/// The share of the features that come from the second input. With 0.15 a tree costs 32 more on
-/// triton_mm and on mm TIMM, 2 less on flex attention, 7 less on pad_mm.
+/// The share of the features that come from the second input.
 const SHARE: f64 = 0.3;
+/// Crossovers made at a time: their values take four times the memory of their codes.
+const CHUNK: usize = 16_384;
 
-/// Appends crossovers of `inputs` to the table. Returns the table, and for each crossover its row and the
-/// input that gave most of its features.
-pub fn crossed(table: &Table, inputs: &[u32], seed: u64) -> (Table, Vec<(u32, u32)>) {
-    let parents = |number: u64| {
-        let seed = random::mix(seed, number);
-        let pick = |index| inputs[(random::fraction(seed, index) * inputs.len() as f64) as usize];
-        (pick(0), pick(1))
-    };
-    let rows = table.inputs.len() as u32;
-    let first = (0..COUNT).map(|number| parents(number).0);
-    let mut crossed = table.part(&(0..rows).chain(first).collect::<Vec<u32>>());
-    let mut made = Vec::new();
-    for number in 0..COUNT {
-        let (first, second) = parents(number);
-        let row = rows + number as u32;
-        let values = &mut crossed.inputs[row as usize].values;
-        for (slot, value) in values.iter_mut().enumerate() {
-            if random::fraction(random::mix(seed, number), 2 + slot as u64) < SHARE {
-                value.clone_from(&table.inputs[second as usize].values[slot]);
-            }
+/// What crossovers are made of.
+#[derive(Clone, Copy)]
+pub struct Crossing<'a> {
+    /// The values of all inputs.
+    pub values: &'a FeatureValues,
+    /// Logged and derived features.
+    pub features: &'a Features,
+}
+
+impl Crossing<'_> {
+    /// Returns the columns with the crossovers of these pairs behind the inputs, and the rows of the crossovers, each
+    /// with its first input. Rows with an undefined feature are not among them.
+    pub fn cross(&self, columns: &Columns, pairs: &[(u32, u32)]) -> (Columns, Vec<(u32, u32)>) {
+        let (mut columns, mut rows) = (columns.clone(), Vec::with_capacity(pairs.len()));
+        for (chunk, pairs) in pairs.chunks(CHUNK).enumerate() {
+            let seed = |at: usize| random::mix(chunk as u64, at as u64);
+            let is_second = |at: usize, slot: usize| random::fraction(seed(at), slot as u64) < SHARE;
+            let values = self.values.crossed(self.features, pairs, is_second);
+            let is_defined = |row: u32| values.undefined.binary_search_by_key(&row, |u| u.0).is_err();
+            let first = columns.rows() as u32;
+            let defined = (0_u32..).zip(pairs).filter(|(row, _)| is_defined(*row));
+            rows.extend(defined.map(|(row, pair)| (first + row, pair.0)));
+            columns.extend(&values, pairs.len());
         }
-        made.push((row, first));
+        (columns, rows)
     }
-    (crossed, made)
 }

@@ -60,7 +60,6 @@ impl Targets {
 
     /// Adds `penalty` to the log slowdown of each choice that takes more than `limit` times as long as
     /// the fallback.
-    #[must_use]
     pub fn with_penalty(mut self, table: &Table, fallback: ChoiceId, limit: f64, penalty: f64) -> Self {
         for input in 0..table.inputs.len() as u32 {
             let Some(base) = table.usable(input, fallback) else { continue };
@@ -101,19 +100,28 @@ impl Targets {
 
     /// Targets with missing cells: for each input its measured (choice, log slowdown) and its weight.
     pub fn from_cells(choices: usize, inputs: &[(Vec<(u32, f64)>, u32)]) -> Self {
+        let mut targets = Self::empty(choices);
+        inputs.iter().for_each(|(cells, weight)| targets.push(cells, *weight));
+        targets
+    }
+
+    /// Returns the costs of no input.
+    pub fn empty(choices: usize) -> Self {
+        Self { choices, offsets: vec![0], costs: Vec::new(), weights: Vec::new() }
+    }
+
+    /// Adds an input: its measured (choice, log slowdown) and its weight.
+    pub fn push(&mut self, cells: &[(u32, f64)], weight: u32) {
         let cost =
             |&(choice, x): &(u32, f64)| Cost { choice: ChoiceId(choice), cost: quantised(x), usable: true };
-        let mut offsets = vec![0];
-        offsets.extend(inputs.iter().scan(0, |end, (cells, _)| {
-            *end += cells.len() as u32;
-            Some(*end)
-        }));
-        Self {
-            choices,
-            offsets,
-            costs: inputs.iter().flat_map(|(cells, _)| cells.iter().map(cost)).collect(),
-            weights: inputs.iter().map(|i| i.1).collect(),
-        }
+        self.costs.extend(cells.iter().map(cost));
+        self.offsets.push(self.costs.len() as u32);
+        self.weights.push(weight);
+    }
+
+    /// Returns the number of inputs.
+    pub fn inputs(&self) -> usize {
+        self.weights.len()
     }
 
     /// Returns how much an input counts.

@@ -9,7 +9,7 @@ use ah_types::shown::listed;
 use ah_types::{ChoiceId, DerivedFeature, Features, Optimization, Precondition};
 
 use super::columns::RankedFeatures;
-use super::crossovers;
+use super::crossovers::Crossing;
 use super::declared;
 use super::evidence;
 use super::exclude;
@@ -143,13 +143,9 @@ impl Task {
         RankedFeatures::new(&self.values, inputs, MAX_BINS)
     }
 
-    /// Returns [`ranked`](Self::ranked) with crossovers of these inputs, so that trees learn from a teacher.
-    pub fn ranked_with_crossovers(&self, inputs: &[u32], seed: u64) -> RankedFeatures {
-        let (table, mut crossovers) = crossovers::crossed(&self.table, inputs, seed);
-        let values = FeatureValues::new(&table, &self.features);
-        crossovers.retain(|(row, _)| values.undefined.binary_search_by_key(row, |u| u.0).is_err());
-        let RankedFeatures { columns, categories } = RankedFeatures::new(&values, inputs, MAX_BINS);
-        RankedFeatures { columns: columns.with_crossovers(crossovers), categories }
+    /// Returns the source of crossovers.
+    pub fn crossing(&self) -> Crossing<'_> {
+        Crossing { values: &self.values, features: &self.features }
     }
 
     /// Returns the costs of all inputs with this fallback, for the choices of `portfolio` (empty: all).

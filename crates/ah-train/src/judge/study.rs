@@ -6,7 +6,6 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::decisions;
-use crate::data::RankedFeatures;
 use crate::data::split::{self, Partition};
 use crate::error::TrainError;
 use crate::model::model;
@@ -65,16 +64,11 @@ pub struct Difference {
 }
 
 impl Study {
-    /// Learns with the configurations of `recipe`, and with each other learner. `ranked` ranks the features as the
-    /// training did.
+    /// Learns with the configurations of `recipe`, and with each other learner.
     ///
     /// # Errors
     /// Those of the learners.
-    pub fn new(
-        recipe: &Recipe<'_>,
-        ranked: &(dyn Fn(&[u32]) -> RankedFeatures + Sync),
-        parts: &Partition,
-    ) -> Result<Self, TrainError> {
+    pub fn new(recipe: &Recipe<'_>, parts: &Partition) -> Result<Self, TrainError> {
         let others = recipe.configurations[0].all_learners();
         let learners = others
             .into_par_iter()
@@ -94,7 +88,7 @@ impl Study {
             // A draw's shares are nested: an input's hash decides from which share on it belongs.
             let seed = recipe.params.seed.wrapping_add(draw);
             let part = split::hold_out(&parts.training, &keys, share, seed, "learning curve").held_out;
-            let features = ranked(&part);
+            let features = recipe.task.ranked(&part);
             Ok((part.len(), costs(&Recipe { features: &features, ..*recipe }, parts, &part)?))
         };
         let learned = draws.par_iter().map(drawn).collect::<Result<Vec<_>, TrainError>>()?;

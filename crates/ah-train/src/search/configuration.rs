@@ -5,10 +5,11 @@ use linfa::dataset::DatasetBase;
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::data::crossovers::Crossing;
 use crate::data::{Rows, Targets};
 use crate::error::TrainError;
 use crate::learners::{Learner, LinfaTrees, Preset, Soft};
-use crate::tree::{FittedTrees, GrownTree, Scores};
+use crate::tree::{FittedTree, FittedTrees, GrownTree, Scores};
 
 /// A learner with all its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -16,6 +17,8 @@ use crate::tree::{FittedTrees, GrownTree, Scores};
 pub enum Configuration {
     /// Our trees over soft targets.
     Soft(Soft),
+    /// The same, as the student of a teacher.
+    Taught(Soft),
     /// linfa-trees.
     Linfa(LinfaTrees),
 }
@@ -29,6 +32,7 @@ impl Configuration {
         match self {
             Self::Soft(_) if self.is_regression() => "regression",
             Self::Soft(_) => "soft",
+            Self::Taught(_) => "taught",
             Self::Linfa(l) => match l.criterion {
                 Criterion::Gini => "linfa (gini)",
                 Criterion::Entropy => "linfa (entropy)",
@@ -44,14 +48,14 @@ impl Configuration {
     /// Returns the greatest number of splits on a path.
     pub fn max_depth(&self) -> usize {
         match self {
-            Self::Soft(s) => s.max_depth,
+            Self::Soft(s) | Self::Taught(s) => s.max_depth,
             Self::Linfa(l) => l.max_depth,
         }
     }
 
     fn min_samples_leaf(&self) -> usize {
         match self {
-            Self::Soft(s) => s.min_samples_leaf,
+            Self::Soft(s) | Self::Taught(s) => s.min_samples_leaf,
             Self::Linfa(l) => l.min_samples_leaf,
         }
     }
@@ -60,7 +64,7 @@ impl Configuration {
     pub fn with_depth(&self, depth: usize) -> Self {
         let mut other = self.clone();
         match &mut other {
-            Self::Soft(s) => s.max_depth = depth,
+            Self::Soft(s) | Self::Taught(s) => s.max_depth = depth,
             Self::Linfa(l) => l.max_depth = depth,
         }
         other
@@ -81,17 +85,19 @@ impl Configuration {
             ("warm", Preset::Warm),
             ("regression", Preset::Regression),
         ];
-        named.into_iter().map(soft).chain([(linfa.name().to_owned(), linfa)]).collect()
+        let taught = Some(self).filter(|c| matches!(c, Self::Taught(_))).cloned();
+        let others = taught.into_iter().chain([linfa]).map(|c| (c.name().to_owned(), c));
+        named.into_iter().map(soft).chain(others).collect()
     }
 
-    /// Grows a tree, which [`finish`](Self::finish) finishes.
+    /// Grows a tree, which [`finish`](Self::finish) finishes, without a teacher.
     ///
     /// # Errors
     /// Those of the learner.
     pub fn grow(&self, rows: &Rows<'_>, targets: &Targets) -> Result<GrownTree, TrainError> {
         let dataset = DatasetBase::new(*rows, targets);
         match self {
-            Self::Soft(s) => Learner::grow(s, &dataset),
+            Self::Soft(s) | Self::Taught(s) => Learner::grow(s, &dataset),
             Self::Linfa(l) => Learner::grow(l, &dataset),
         }
     }
@@ -100,7 +106,7 @@ impl Configuration {
     pub fn finish(&self, grown: &GrownTree, rows: &Rows<'_>, targets: &Targets) -> (GrownTree, Scores) {
         let tree = grown.truncated(self.max_depth());
         match self {
-            Self::Soft(s) => {
+            Self::Soft(s) | Self::Taught(s) => {
                 let tree = s.polish(tree, rows, targets);
                 let scores = s.scores(&tree, rows, targets);
                 (tree, scores)
@@ -112,13 +118,22 @@ impl Configuration {
         }
     }
 
-    /// Learns from these rows.
+    /// Learns from these rows; a student from a teacher, too.
     ///
     /// # Errors
     /// Those of the learner.
-    pub fn fit(&self, rows: &Rows<'_>, targets: &Targets) -> Result<(GrownTree, Scores), TrainError> {
+    pub fn fit(
+        &self,
+        rows: &Rows<'_>,
+        targets: &Targets,
+        crossing: &Crossing<'_>,
+    ) -> Result<FittedTree, TrainError> {
+        if let Self::Taught(student) = self {
+            return Ok(student.imitate(rows, targets, crossing));
+        }
         let grown = self.grow(rows, targets)?;
-        Ok(self.finish(&grown, rows, targets))
+        let (tree, scores) = self.finish(&grown, rows, targets);
+        Ok(FittedTree::new(tree, scores))
     }
 
     /// Returns the configurations of `trees` trees that vote: this one, then presets with other errors.
@@ -140,7 +155,8 @@ pub fn fit_all(
     configurations: &[Configuration],
     rows: &Rows<'_>,
     targets: &Targets,
+    crossing: &Crossing<'_>,
 ) -> Result<FittedTrees, TrainError> {
-    let trees = configurations.par_iter().map(|c| c.fit(rows, targets)).collect::<Result<_, _>>()?;
-    Ok(FittedTrees::new(trees))
+    let fit = |configuration: &Configuration| configuration.fit(rows, targets, crossing);
+    Ok(FittedTrees { trees: configurations.par_iter().map(fit).collect::<Result<_, _>>()? })
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::configuration::Configuration;
 use super::grid::Grid;
+use crate::data::crossovers::Crossing;
 use crate::data::split::Partition;
 use crate::data::{COST_ONE, Columns, Rows, Targets};
 use crate::error::TrainError;
@@ -71,6 +72,32 @@ pub fn cross_validate(
     };
     let configurations = (0..grid.growths.len()).flat_map(|g| (0..grid.depths.len()).map(move |d| (g, d)));
     Ok(configurations.map(|(g, d)| score(g, d)).collect())
+}
+
+/// Returns the cost of a configuration on each held-out input of these folds, times its weight over the mean weight.
+///
+/// # Errors
+/// Those of the learners.
+pub fn costs_of(
+    configuration: &Configuration,
+    columns: &Columns,
+    folds: &[Partition],
+    costs: &Targets,
+    crossing: &Crossing<'_>,
+) -> Result<Vec<f64>, TrainError> {
+    let (mut all, mut weights) = (Vec::new(), 0.0);
+    for Partition { training, held_out } in folds {
+        let rows = Rows { columns, inputs: training };
+        let fitted = configuration.fit(&rows, costs, crossing)?;
+        for &input in held_out {
+            let cost = fitted.scores.cost(fitted.tree.leaf_of(columns, input), costs, input);
+            all.push(f64::from(costs.weight(input)) * f64::from(cost) / COST_ONE);
+            weights += f64::from(costs.weight(input));
+        }
+    }
+    let mean = weights / all.len() as f64;
+    all.iter_mut().for_each(|cost| *cost /= mean);
+    Ok(all)
 }
 
 /// Returns the first configuration at its greatest depth, unless another is better by 1.96 standard errors.

@@ -15,6 +15,7 @@ use crate::data::Task;
 use crate::data::usable::too_few;
 use crate::data::{Columns, split};
 use crate::error::TrainError;
+use crate::learners::Soft;
 use crate::params::{SplitBy, ValidParams};
 use crate::policy::{Policy, leaf_size};
 
@@ -29,6 +30,13 @@ pub struct SearchResult {
     /// All of them.
     pub tried: Vec<ScoredConfiguration>,
 }
+
+/// Inputs from which on a declared optimization may have a teacher, and from which on one fold judges it. Smaller
+/// logs of declared ones have derived features made by hand, and small trees that people read.
+const LARGE: usize = 10_000;
+/// A student is many times as large as other trees. It must lose this much less in log slowdown, or that must at least
+/// be within a standard error: on small logs the folds are noisy, and students are better on most.
+const STUDENT_GAIN: f64 = 0.001;
 
 /// Cross-validates the configurations that the flags and the policy allow, within `training`, for the
 /// choices of `portfolio` (empty: all).
@@ -84,6 +92,33 @@ pub fn search(
     let keys = task.keys(SplitBy::Input, training);
     let folds = split::partitions(&task.table, training, &keys, policy.folds(), params.seed);
     let tried = cross_validation::cross_validate(&grid, columns, &folds, &targets, &costs)?;
-    let best = cross_validation::best(&tried).ok_or_else(|| too_few(task.usable.len()))?.clone();
+    let mut best = cross_validation::best(&tried).ok_or_else(|| too_few(task.usable.len()))?.clone();
+    // Several trees that vote would be too large, and who asks for few leaves wants no student.
+    let is_small = params.max_leaves.is_some() || params.within.is_some();
+    let may_be_taught =
+        kind == LearnerKind::Auto && params.trees == 1 && !is_small && policy.allows_teacher();
+    if may_be_taught && (task.undeclared || task.usable.len() >= LARGE) {
+        let mut student = Soft::student();
+        student.max_depth = params.max_depth.unwrap_or(student.max_depth).min(student.max_depth);
+        if let [least] = leaves[..]
+            && params.min_samples_leaf.is_some()
+        {
+            student.min_samples_leaf = least;
+        }
+        let student = Configuration::Taught(student);
+        let folds = if training.len() < LARGE { &folds[..] } else { &folds[..1] };
+        let cost = |configuration: &Configuration| {
+            cross_validation::costs_of(configuration, columns, folds, &costs, &task.crossing())
+        };
+        let (untaught, taught) = (cost(&best.configuration)?, cost(&student)?);
+        let count = taught.len() as f64;
+        let saved = || untaught.iter().zip(&taught).map(|(untaught, taught)| untaught - taught);
+        let mean = saved().sum::<f64>() / count;
+        let error = saved().map(|saved| (saved - mean).powi(2)).sum::<f64>().sqrt() / count;
+        if mean + error > STUDENT_GAIN {
+            let cost = taught.iter().sum::<f64>() / count;
+            best = ScoredConfiguration { configuration: student, cost, error };
+        }
+    }
     Ok(SearchResult { best, tried })
 }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use ah_types::{ChoiceId, Place};
 
 use super::grown::GrownTree;
+use super::lesson::Lesson;
 use super::outside::OutsideScores;
 use super::price::Prices;
 use super::scores::Scores;
@@ -21,6 +22,21 @@ pub struct FittedTree {
     pub outside: Option<OutsideScores>,
     /// The prices of choices; empty until [`FittedTrees::assess`].
     pub prices: Prices,
+    /// For a student: what its teacher says.
+    pub lesson: Option<Lesson>,
+}
+
+impl FittedTree {
+    /// Returns a tree without prices.
+    pub fn new(tree: GrownTree, scores: Scores) -> Self {
+        Self { tree, scores, outside: None, prices: Prices::default(), lesson: None }
+    }
+
+    /// Returns a student that learned from these rows.
+    pub fn taught(tree: GrownTree, rows: &Rows<'_>, targets: &Targets, lesson: Lesson) -> Self {
+        let scores = lesson.scores.with_unmeasured_last(&tree.members(rows), targets);
+        Self { lesson: Some(lesson), ..Self::new(tree, scores) }
+    }
 }
 
 /// One tree, or several that vote.
@@ -59,12 +75,6 @@ impl FittedTree {
 }
 
 impl FittedTrees {
-    /// Trees without prices.
-    pub fn new(trees: Vec<(GrownTree, Scores)>) -> Self {
-        let tree = |(tree, scores)| FittedTree { tree, scores, outside: None, prices: Prices::default() };
-        Self { trees: trees.into_iter().map(tree).collect() }
-    }
-
     /// Computes the scores outside the leaves' ranges, on the rows that the trees were learned from.
     pub fn watch(&mut self, table: &Table, rows: &Rows<'_>, targets: &Targets) {
         for tree in &mut self.trees {
@@ -75,7 +85,7 @@ impl FittedTrees {
     /// Computes the prices on the rows that the trees were learned from.
     pub fn assess(&mut self, table: &Table, rows: &Rows<'_>, fallback: ChoiceId, limit: f64) {
         for tree in &mut self.trees {
-            tree.prices = Prices::new(&tree.tree, &tree.scores, table, rows, fallback, limit);
+            tree.prices = Prices::new(tree, table, rows, fallback, limit);
         }
     }
 

@@ -67,18 +67,23 @@ impl GrownTree {
         }
     }
 
-    /// Returns the inputs that reach each node, in the order of the rows.
+    /// Returns the inputs that reach each node, in the order of the rows. A node that none reaches has those of the
+    /// nearest node above that some reach.
     pub fn members(&self, rows: &Rows<'_>) -> Vec<Vec<u32>> {
         let mut members = vec![Vec::new(); self.nodes.len()];
+        let mut inherited = vec![false; self.nodes.len()];
         members[0] = rows.inputs.to_vec();
         // Children come behind their parents.
         for (id, node) in self.nodes.iter().enumerate() {
-            if let Some(split) = &node.split {
-                let codes = rows.columns.all()[split.column as usize].codes();
-                let (left, right) =
-                    members[id].iter().partition(|&&input| codes[input as usize] <= split.limit);
-                members[split.left as usize] = left;
-                members[split.right as usize] = right;
+            let Some(split) = &node.split else { continue };
+            let codes = rows.columns.all()[split.column as usize].codes();
+            let goes_left = |input: &u32| codes[*input as usize] <= split.limit;
+            for (child, is_left) in [(split.left as usize, true), (split.right as usize, false)] {
+                let is_here = |input: &&u32| goes_left(input) == is_left;
+                let own = |members: &Vec<u32>| members.iter().filter(is_here).copied().collect::<Vec<u32>>();
+                let own = if inherited[id] { Vec::new() } else { own(&members[id]) };
+                inherited[child] = own.is_empty();
+                members[child] = if own.is_empty() { members[id].clone() } else { own };
             }
         }
         members

@@ -7,13 +7,15 @@
 pub mod fitted;
 pub mod grown;
 pub mod leaves;
+mod lesson;
 mod outside;
 pub mod price;
 pub mod prune;
 pub mod scores;
 mod shortlist;
 
-pub use fitted::{FittedTrees, ScoredChoice};
+pub use fitted::{FittedTree, FittedTrees, ScoredChoice};
 pub use grown::GrownTree;
+pub use lesson::Lesson;
 pub use leaves::RankingPolicy;
 pub use scores::Scores;

@@ -82,6 +82,18 @@ impl Scores {
         Self { choices, scores }
     }
 
+    /// Returns these scores with the choices last in each node that none of its inputs measured.
+    pub fn with_unmeasured_last(&self, members: &[Vec<u32>], targets: &Targets) -> Self {
+        let mut result = self.clone();
+        for (scores, members) in result.scores.chunks_exact_mut(self.choices).zip(members) {
+            let mut measured = vec![false; self.choices];
+            members.iter().flat_map(|&i| targets.of(i)).for_each(|c| measured[c.choice.index()] = true);
+            let unmeasured = scores.iter_mut().zip(measured).filter(|(_, measured)| !measured);
+            unmeasured.for_each(|(score, _)| *score += UNMEASURED);
+        }
+        result
+    }
+
     /// Returns the scores of a node, by choice.
     pub fn node(&self, node: u32) -> &[f64] {
         &self.scores[node as usize * self.choices..][..self.choices]

@@ -1,6 +1,6 @@
 //! Views of leaves, and of trees as branches or as a table.
 
-use ah_types::Test;
+use ah_types::{ChoiceId, Test};
 use serde::Serialize;
 
 use super::viewer::Viewer;
@@ -24,6 +24,8 @@ pub struct LeafView {
     evidence: String,
     /// The choice for a program that does not list its choices, if every choice is eligible.
     best: Option<String>,
+    /// Its position.
+    best_position: Option<usize>,
     /// The reason why the leaf declines if the fallback is offered.
     declines: Option<Reason>,
     outside: Option<OutsideView>,
@@ -36,6 +38,8 @@ pub struct LeafView {
 #[derive(Debug, Serialize)]
 pub struct RankedView {
     choice: String,
+    /// The choice's position.
+    position: usize,
     score: String,
     share: String,
     allowed: bool,
@@ -130,6 +134,7 @@ impl<L: Language> Viewer<'_, L> {
                 path: self.language.string(&paths[inside(index)]),
                 evidence: self.language.string(&evidence(leaf)),
                 best: leaf.best.map(|choice| self.language.choice(choice)),
+                best_position: leaf.best.map(ChoiceId::index),
                 declines: leaf.declines,
                 outside: leaf.outside.map(|index| self.outside(index, leaf)),
                 ranking,
@@ -154,6 +159,7 @@ impl<L: Language> Viewer<'_, L> {
     fn ranked(&self, place: &LoweredPlace) -> RankedView {
         RankedView {
             choice: self.language.choice(place.choice),
+            position: place.choice.index(),
             // Avoids -0.0.
             score: number(place.score + 0.0),
             share: number(place.share),

@@ -20,7 +20,7 @@
 //! | `histogram` | the best split of a large node |
 //! | `grow_subtree`, `grow` | growth: small nodes, then the whole tree |
 //! | `polish` | alternating optimisation |
-//! | `boost`, `distil` | a tree that imitates many trees, if there are crossovers |
+//! | `boost`, `distil` | a teacher of many trees, and a tree that imitates it |
 
 mod boost;
 mod compact;
@@ -41,9 +41,10 @@ mod subtree;
 use linfa::dataset::DatasetBase;
 use linfa::traits::Fit;
 
+use crate::data::crossovers::Crossing;
 use crate::data::{Rows, Targets};
 use crate::error::TrainError;
-use crate::tree::{GrownTree, Scores};
+use crate::tree::{FittedTree, GrownTree, Scores};
 
 pub use parameters::{Preset, Soft};
 
@@ -51,12 +52,7 @@ impl<'a> Fit<Rows<'a>, &'a Targets, TrainError> for Soft {
     type Object = GrownTree;
 
     fn fit(&self, dataset: &DatasetBase<Rows<'a>, &'a Targets>) -> Result<GrownTree, TrainError> {
-        let (rows, targets) = (dataset.records(), dataset.targets());
-        Ok(if rows.columns.crossovers().is_empty() {
-            grow::grow(self, rows, targets)
-        } else {
-            distil::grow(self, rows, targets)
-        })
+        Ok(grow::grow(self, dataset.records(), dataset.targets()))
     }
 }
 
@@ -64,6 +60,11 @@ impl Soft {
     /// Polishes a grown tree against the true cost on the rows that it was grown from.
     pub fn polish(&self, tree: GrownTree, rows: &Rows<'_>, targets: &Targets) -> GrownTree {
         polish::polish(self, tree, rows, targets)
+    }
+
+    /// Learns from a teacher, whose crossovers are made by `crossing`.
+    pub fn imitate(&self, rows: &Rows<'_>, targets: &Targets, crossing: &Crossing<'_>) -> FittedTree {
+        distil::fit(self, rows, targets, crossing)
     }
 
     /// Returns the scores of a tree's nodes under these parameters.

@@ -207,11 +207,6 @@ fn affected(tree: &GrownTree, changed: Vec<bool>) -> Vec<bool> {
     above.into_iter().zip(below).map(|(above, below)| above || below).collect()
 }
 
-/// Replaces each split that sends every row to one side by that side.
-pub(super) fn without_empty_leaves(tree: &GrownTree, rows: &Rows<'_>) -> GrownTree {
-    without_empty_sides(tree, rows, &vec![false; tree.nodes.len()]).0
-}
-
 /// Replaces each split that sends every row to one side by that side. Returns the tree and the
 /// marks of the nodes that stay.
 fn without_empty_sides(tree: &GrownTree, rows: &Rows<'_>, marks: &[bool]) -> (GrownTree, Vec<bool>) {

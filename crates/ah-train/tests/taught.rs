@@ -1,0 +1,83 @@
+//! Students: deep trees that imitate a teacher.
+
+mod common;
+
+use std::fmt::Write as _;
+
+use ah_train::{Params, TrainedModel, train};
+use ah_types::Model;
+
+/// Numbers from 0 (included) to 1 (excluded).
+fn random() -> impl FnMut() -> f64 {
+    let mut state = 7_u64;
+    move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f64 / (1_u64 << 24) as f64
+    }
+}
+
+/// The time of a choice is the exponential of a weighted sum of four features: boundaries are oblique, so a small
+/// tree needs many steps along each. `d` was not measured where the first feature is below 50.
+fn oblique() -> String {
+    let mut log = String::from(
+        r#"{"name": "oblique", "device_capa": [0, 0], "numerical_features": ["p", "q", "r", "s"], "categorical_features": []}"#,
+    );
+    log.push_str("\np,q,r,s,choice,feedback\n");
+    let weights = [("a", [3.0, -2.0, 1.0, 0.5]), ("b", [-1.0, 3.0, -2.0, 1.0]), ("c", [1.0, 1.0, 2.0, -3.0])];
+    let weights = weights.into_iter().chain([("d", [-2.0, -1.0, 0.0, 2.5])]);
+    let weights: Vec<(&str, [f64; 4])> = weights.collect();
+    let mut random = random();
+    for _ in 0..700 {
+        let x: [f64; 4] = std::array::from_fn(|_| (random() * 100.0).floor());
+        for (choice, weights) in weights.iter().filter(|(choice, _)| *choice != "d" || x[0] >= 50.0) {
+            let sum: f64 = weights.iter().zip(x).map(|(w, x)| w * x / 100.0).sum();
+            let time = (sum * 0.5 + 0.01 * random()).exp();
+            writeln!(log, "{},{},{},{},{choice},{time}", x[0], x[1], x[2], x[3]).unwrap();
+        }
+    }
+    log
+}
+
+fn learn(change: impl FnOnce(&mut Params)) -> TrainedModel {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log.txt");
+    std::fs::write(&log, oblique()).unwrap();
+    let mut params = Params::new(vec![log], "T");
+    change(&mut params);
+    train(&params.check().unwrap()).unwrap()
+}
+
+/// In every leaf the choices that were measured come first, and no other is allowed.
+fn takes_only_what_was_measured(model: &Model) {
+    for (_, leaf) in model.trees[0].leaves() {
+        assert!(leaf.samples > 0 && leaf.ranking[0].measured > 0);
+        assert!(leaf.ranking.is_sorted_by_key(|r| r.measured == 0));
+        assert!(leaf.ranking.iter().all(|r| r.measured > 0 || !r.allowed && !r.usual));
+    }
+}
+
+#[test]
+fn a_student_loses_less_than_a_small_tree() {
+    let (student, small) = (learn(|_| {}), learn(|params| params.learner = Some(ah_train::LearnerKind::Soft)));
+    let loss = |trained: &TrainedModel| trained.held_out.comparison.model.slowdown - 1.0;
+    assert_eq!(student.configurations[0].name(), "taught");
+    assert!(loss(&student) < 0.6 * loss(&small), "{} and {}", loss(&student), loss(&small));
+    takes_only_what_was_measured(&student.model);
+}
+
+#[test]
+fn a_student_keeps_the_promise_and_still_saves() {
+    let trained = learn(|params| params.fallback = Some("a".to_owned()));
+    assert_eq!(trained.configurations[0].name(), "taught");
+    let promise = trained.model.promise.as_ref().unwrap();
+    assert!(promise.violations * 100 <= promise.inputs, "{promise:?}");
+    let judged = &trained.held_out.comparison;
+    assert!(judged.model.slowdown < judged.always_fallback.metrics.slowdown);
+    takes_only_what_was_measured(&trained.model);
+}
+
+#[test]
+fn a_limit_on_the_depth_holds() {
+    let trained = learn(|params| params.max_depth = Some(5));
+    assert!(trained.model.trees[0].depth() <= 5);
+}

@@ -51,7 +51,7 @@ pub fn simplify(model: &Model, detail: Detail) -> Model {
             policy.cut(leaf, detail.ranking);
             if policy.large && !detail.all_leaves {
                 // A table is long enough without the digits that nobody reads.
-                leaf.ranking.iter_mut().for_each(|r| r.probability = (r.probability * 1e3).round() / 1e3);
+                leaf.ranking.iter_mut().for_each(|r| r.probability = (r.probability * 1e2).round() / 1e2);
             }
         }
     }

@@ -18,7 +18,7 @@ fn random() -> impl FnMut() -> f64 {
 
 /// The time of a choice is the exponential of a weighted sum of four features: boundaries are oblique, so a small
 /// tree needs many steps along each. `d` was not measured where the first feature is below 50.
-fn oblique() -> String {
+fn oblique(inputs: usize) -> String {
     let mut log = String::from(
         r#"{"name": "oblique", "device_capa": [0, 0], "numerical_features": ["p", "q", "r", "s"], "categorical_features": []}"#,
     );
@@ -27,7 +27,7 @@ fn oblique() -> String {
     let weights = weights.into_iter().chain([("d", [-2.0, -1.0, 0.0, 2.5])]);
     let weights: Vec<(&str, [f64; 4])> = weights.collect();
     let mut random = random();
-    for _ in 0..700 {
+    for _ in 0..inputs {
         let x: [f64; 4] = std::array::from_fn(|_| (random() * 100.0).floor());
         for (choice, weights) in weights.iter().filter(|(choice, _)| *choice != "d" || x[0] >= 50.0) {
             let sum: f64 = weights.iter().zip(x).map(|(w, x)| w * x / 100.0).sum();
@@ -38,10 +38,10 @@ fn oblique() -> String {
     log
 }
 
-fn learn(change: impl FnOnce(&mut Params)) -> TrainedModel {
+fn learn(inputs: usize, change: impl FnOnce(&mut Params)) -> TrainedModel {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log.txt");
-    std::fs::write(&log, oblique()).unwrap();
+    std::fs::write(&log, oblique(inputs)).unwrap();
     let mut params = Params::new(vec![log], "T");
     change(&mut params);
     train(&params.check().unwrap()).unwrap()
@@ -58,7 +58,8 @@ fn takes_only_what_was_measured(model: &Model) {
 
 #[test]
 fn a_student_loses_less_than_a_small_tree() {
-    let (student, small) = (learn(|_| {}), learn(|params| params.learner = Some(ah_train::LearnerKind::Soft)));
+    let student = learn(700, |_| {});
+    let small = learn(700, |params| params.learner = Some(ah_train::LearnerKind::Soft));
     let loss = |trained: &TrainedModel| trained.held_out.comparison.model.slowdown - 1.0;
     assert_eq!(student.configurations[0].name(), "taught");
     assert!(loss(&student) < 0.6 * loss(&small), "{} and {}", loss(&student), loss(&small));
@@ -67,7 +68,7 @@ fn a_student_loses_less_than_a_small_tree() {
 
 #[test]
 fn a_student_keeps_the_promise_and_still_saves() {
-    let trained = learn(|params| params.fallback = Some("a".to_owned()));
+    let trained = learn(2000, |params| params.fallback = Some("a".to_owned()));
     assert_eq!(trained.configurations[0].name(), "taught");
     let promise = trained.model.promise.as_ref().unwrap();
     assert!(promise.violations * 100 <= promise.inputs, "{promise:?}");
@@ -78,6 +79,6 @@ fn a_student_keeps_the_promise_and_still_saves() {
 
 #[test]
 fn a_limit_on_the_depth_holds() {
-    let trained = learn(|params| params.max_depth = Some(5));
+    let trained = learn(700, |params| params.max_depth = Some(5));
     assert!(trained.model.trees[0].depth() <= 5);
 }

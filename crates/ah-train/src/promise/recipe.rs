@@ -131,7 +131,11 @@ impl Recipe<'_> {
 
     /// Runs both, at the same time if memory allows: a student's rows take 150 MB on the convolutions, and its fit uses
     /// all threads by itself.
-    pub fn both<A: Send, B: Send>(&self, a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
+    pub fn both<A: Send, B: Send>(
+        &self,
+        a: impl FnOnce() -> A + Send,
+        b: impl FnOnce() -> B + Send,
+    ) -> (A, B) {
         if self.is_taught() { (a(), b()) } else { rayon::join(a, b) }
     }
 

@@ -16,6 +16,6 @@ mod shortlist;
 
 pub use fitted::{FittedTree, FittedTrees, ScoredChoice};
 pub use grown::GrownTree;
-pub use lesson::Lesson;
 pub use leaves::RankingPolicy;
+pub use lesson::Lesson;
 pub use scores::Scores;

@@ -59,11 +59,11 @@ pub(super) fn fit(student: &Soft, rows: &Rows<'_>, targets: &Targets, crossing: 
 /// Returns the parents of the crossovers.
 fn pairs(teacher: &Teacher, rows: &Rows<'_>) -> Vec<(u32, u32)> {
     let [small, any] = [0, 1].map(|i| (CROSSOVERS[i] * rows.inputs.len()).min(MOST_CROSSOVERS[i]));
-    let trees: Vec<_> =
-        teacher.trees().take(NEAR_TREES).map(|tree| (tree, tree.members(rows))).collect();
+    let trees: Vec<_> = teacher.trees().take(NEAR_TREES).map(|tree| (tree, tree.members(rows))).collect();
     let pair = |number: usize| {
         let seed = random::mix(1, number as u64);
-        let pick = |index: u64, from: &[u32]| from[(random::fraction(seed, index) * from.len() as f64) as usize];
+        let pick =
+            |index: u64, from: &[u32]| from[(random::fraction(seed, index) * from.len() as f64) as usize];
         let first = pick(0, rows.inputs);
         let (tree, members) = &trees[number % trees.len()];
         let mut node = 0;

@@ -37,6 +37,13 @@ impl FittedTree {
         let scores = lesson.scores.with_unmeasured_last(&tree.members(rows), targets);
         Self { lesson: Some(lesson), ..Self::new(tree, scores) }
     }
+
+    /// Returns the tree with only the splits where `keep` is true. It has neither prices nor scores outside, nor what
+    /// a teacher says.
+    pub fn part(&self, keep: impl Fn(u32) -> bool) -> Self {
+        let (tree, old_ids) = self.tree.part(|id, _| keep(id));
+        Self::new(tree, self.scores.of_nodes(&old_ids))
+    }
 }
 
 /// One tree, or several that vote.
@@ -63,14 +70,6 @@ impl ScoredChoice {
     /// Its place where choices up to this price are allowed.
     pub fn place(&self, threshold: f64) -> Place {
         Place { choice: self.choice, score: self.score, allowed: self.price <= threshold }
-    }
-}
-
-impl FittedTree {
-    /// Returns the tree with only the splits where `keep` is true. It has neither prices nor scores outside.
-    pub fn part(&self, keep: impl Fn(u32) -> bool) -> Self {
-        let (tree, old_ids) = self.tree.part(|id, _| keep(id));
-        Self { tree, scores: self.scores.of_nodes(&old_ids), outside: None, prices: Prices::default() }
     }
 }
 

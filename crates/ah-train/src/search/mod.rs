@@ -33,7 +33,7 @@ pub struct SearchResult {
 
 /// Inputs from which on a declared optimization may have a teacher, and from which on one fold judges it. Smaller
 /// logs of declared ones have derived features made by hand, and small trees that people read.
-const LARGE: usize = 10_000;
+const LARGE: usize = 20_000;
 /// A student is many times as large as other trees. It must lose this much less in log slowdown, or that must at least
 /// be within a standard error: on small logs the folds are noisy, and students are better on most.
 const STUDENT_GAIN: f64 = 0.001;

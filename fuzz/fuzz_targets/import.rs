@@ -16,13 +16,6 @@ use tempfile::NamedTempFile;
 #[allow(dead_code, unexpected_cfgs)] // The learner's own files, of which this uses the doors.
 mod import;
 
-/// The part of the learner's errors that `import` uses.
-mod error {
-    pub fn did_you_mean(_: &str, _: &[String]) -> String {
-        String::new()
-    }
-}
-
 /// A table and a log in memory.
 static FILES: LazyLock<Mutex<(NamedTempFile, NamedTempFile)>> = LazyLock::new(|| {
     let file = || NamedTempFile::new_in("/dev/shm").expect("a file in memory");

@@ -72,6 +72,7 @@ fn a_choice_of_one_row_is_not_learned() {
         let parts = "choices that fewer than 2 of 60 inputs measure are not learned: orgi; measure";
         assert!(stderr.contains(parts), "{stderr}");
         assert!(!is_ranked(&model), "{}", model.to_json());
+        assert!(!is_ranked(&learned(&run, &["a.txt", "--ranking", "3"]).0), "nor in long rankings");
         assert_ne!(model.fallback.map(|f| model.choices[f.index()].as_str()), Some("orgi"));
         // Two of 60 inputs are enough; of more than 2,000, it takes a thousandth.
         let second = "519,513,515,torch.float32,orgi,1e-9\n";

@@ -79,7 +79,7 @@ impl RankingPolicy {
 
 /// The choices that a ranking may hold.
 struct RankableChoices {
-    /// By choice: true if training measured it and the portfolio holds it.
+    /// By choice: true if training measured it on enough inputs and the portfolio holds it.
     rankable: Vec<bool>,
     /// The choice that ends a ranking: the fallback, where every input can run it. A choice behind it
     /// is never taken.
@@ -92,7 +92,7 @@ impl RankableChoices {
         let mut always = true;
         for &input in inputs {
             for cell in table.cells(input) {
-                rankable[cell.choice.index()] = true;
+                rankable[cell.choice.index()] = !table.is_rare(cell.choice);
             }
             always &= table.usable(input, fallback).is_some();
         }

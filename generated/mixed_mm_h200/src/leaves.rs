@@ -101,8 +101,7 @@ impl Leaf {
 
 pub(crate) static LEAVES: [Leaf; 114] = [
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.989177142857143, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
             (0.008658025974025974, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
@@ -121,8 +120,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.919271875, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
             (0.059895937499999996, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2),
@@ -142,8 +140,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.9130434782608695, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
             (0.08695652173913043, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1),
@@ -163,8 +160,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2), unsure: None,
         ranking: &[
             (0.6667, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2),
             (0.3333, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1),
@@ -181,8 +177,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1), unsure: None,
         ranking: &[
             (0.3611, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1),
             (0.1944, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
@@ -199,8 +194,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.625, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
             (0.375, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1),
@@ -217,8 +211,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.9242424242424242, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
             (0.07575757575757576, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1),
@@ -237,8 +230,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.844664, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
             (0.046005866666666666, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
@@ -257,8 +249,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1), unsure: None,
         ranking: &[
             (0.5, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1),
             (0.3333, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1),
@@ -275,8 +266,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2), unsure: None,
         ranking: &[
             (0.5, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2),
             (0.4, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1),
@@ -290,14 +280,10 @@ pub(crate) static LEAVES: [Leaf; 114] = [
             (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
         ],
         barred: &[],
-        outside: Some(Outside {
-            leaf: 105,
-            ranges: &[(0, 1.0, 5.0), (1, 20608.0, 32128.0), (2, 4384.0, 4992.0), (3, 20608.0, 32128.0), (4, 1.0, 1.0), (5, 1.0, 1.0), (6, 20608.0, 32128.0)],
-        }),
+        outside: Some(Outside { leaf: 105, ranges: &[(0, 1.0, 5.0), (1, 20608.0, 32128.0), (2, 4384.0, 4992.0), (3, 20608.0, 32128.0), (4, 1.0, 1.0), (5, 1.0, 1.0), (6, 20608.0, 32128.0)] }),
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.75, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
             (0.1, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
@@ -314,8 +300,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1), unsure: None,
         ranking: &[
             (0.7333, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1),
             (0.1333, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
@@ -332,8 +317,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.5589538461538461, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
             (0.07179615384615384, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect),
@@ -352,8 +336,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect), unsure: None,
         ranking: &[
             (1.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
             (0.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
@@ -370,8 +353,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.8333, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
             (0.1667, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
@@ -388,8 +370,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.26316, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
             (0.19235600000000003, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect),
@@ -410,8 +391,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1), unsure: None,
         ranking: &[
             (0.6111, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1),
             (0.2778, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1),
@@ -425,14 +405,10 @@ pub(crate) static LEAVES: [Leaf; 114] = [
             (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2),
         ],
         barred: &[],
-        outside: Some(Outside {
-            leaf: 106,
-            ranges: &[(0, 1.0, 7.0), (1, 21120.0, 32384.0), (2, 6688.0, 7680.0), (3, 21120.0, 32384.0), (4, 1.0, 1.0), (5, 1.0, 1.0), (6, 21120.0, 32384.0)],
-        }),
+        outside: Some(Outside { leaf: 106, ranges: &[(0, 1.0, 7.0), (1, 21120.0, 32384.0), (2, 6688.0, 7680.0), (3, 21120.0, 32384.0), (4, 1.0, 1.0), (5, 1.0, 1.0), (6, 21120.0, 32384.0)] }),
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.4881, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
             (0.08333, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages1Warps16WarpsK16SplitK1MmaDirect),
@@ -449,8 +425,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.7685, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
             (0.213, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
@@ -467,8 +442,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.7738, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
             (0.1667, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
@@ -485,8 +459,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.7222, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
             (0.1574, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
@@ -503,8 +476,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.4121, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
             (0.01818, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
@@ -521,8 +493,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.765195652173913, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
             (0.1130086956521739, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
@@ -539,8 +510,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.1899, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
             (0.1399, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
@@ -557,8 +527,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.5044, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
             (0.2201, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
@@ -575,8 +544,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.7882432432432434, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
             (0.16667567567567568, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
@@ -593,8 +561,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.5861, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
             (0.1171, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
@@ -611,8 +578,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.5069, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
             (0.1497, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
@@ -629,8 +595,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.5999800000000001, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
             (0.40001999999999993, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
@@ -647,8 +612,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1), unsure: None,
         ranking: &[
             (0.5167, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1),
             (0.1611, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
@@ -665,8 +629,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1), unsure: None,
         ranking: &[
             (0.2167, Choice::TypeCudaBlockM8BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
             (0.05, Choice::TypeCudaBlockM8BlockN128BlockK512Stages2Warps8WarpsK4SplitK1),
@@ -683,8 +646,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.7984927272727272, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
             (0.08030181818181818, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
@@ -701,8 +663,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.4676, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
             (0.20373499999999997, Choice::TypeCudaBlockM8BlockN32BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
@@ -719,8 +680,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.9286, Choice::TypeCudaBlockM8BlockN16BlockK256Stages2Warps4WarpsK4SplitK1MmaDirect),
             (0.0, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
@@ -737,8 +697,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.5065, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
             (0.1993, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
@@ -755,8 +714,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect), unsure: None,
         ranking: &[
             (1.0, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
             (0.0, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1),
@@ -776,8 +734,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.49996842105263156, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
             (0.30705263157894735, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
@@ -797,8 +754,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.3091181818181818, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
             (0.35150000000000003, Choice::TypeCudaBlockM8BlockN16BlockK512Stages2Warps8WarpsK8SplitK1MmaDirect),
@@ -817,8 +773,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.6429, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
             (0.131, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
@@ -835,8 +790,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect), unsure: None,
         ranking: &[
             (0.7083, Choice::TypeCudaBlockM8BlockN16BlockK256Stages4Warps4WarpsK4SplitK1MmaDirect),
             (0.0, Choice::TypeCudaBlockM8BlockN16BlockK1024Stages2Warps16WarpsK16SplitK1MmaDirect),
@@ -853,8 +807,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1), unsure: None,
         ranking: &[
             (0.5972166666666666, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1),
             (0.22221666666666665, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
@@ -871,8 +824,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1), unsure: None,
         ranking: &[
             (0.375, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1),
             (0.375, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1),
@@ -889,8 +841,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1), unsure: None,
         ranking: &[
             (1.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1),
             (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1),
@@ -907,8 +858,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1), unsure: None,
         ranking: &[
             (1.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
             (0.0, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1),
@@ -925,8 +875,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1), unsure: None,
         ranking: &[
             (0.9428600000000001, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1),
             (0.0, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1),
@@ -945,8 +894,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1), unsure: None,
         ranking: &[
             (0.25, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
             (0.75, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1),
@@ -960,14 +908,10 @@ pub(crate) static LEAVES: [Leaf; 114] = [
             (0.0, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1),
         ],
         barred: &[],
-        outside: Some(Outside {
-            leaf: 107,
-            ranges: &[(0, 14.0, 16.0), (1, 17152.0, 19072.0), (2, 1536.0, 2048.0), (3, 17152.0, 19072.0), (4, 1.0, 1.0), (5, 1.0, 1.0), (6, 17152.0, 19072.0)],
-        }),
+        outside: Some(Outside { leaf: 107, ranges: &[(0, 14.0, 16.0), (1, 17152.0, 19072.0), (2, 1536.0, 2048.0), (3, 17152.0, 19072.0), (4, 1.0, 1.0), (5, 1.0, 1.0), (6, 17152.0, 19072.0)] }),
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1), unsure: None,
         ranking: &[
             (0.8750125, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
             (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
@@ -984,8 +928,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1), unsure: None,
         ranking: &[
             (0.9816846153846155, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
             (0.014653846153846153, Choice::TypeCudaBlockM8BlockN32BlockK512Stages3Warps4WarpsK4SplitK1),
@@ -1002,8 +945,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1), unsure: None,
         ranking: &[
             (1.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
             (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
@@ -1020,8 +962,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1), unsure: None,
         ranking: &[
             (0.7222, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
             (0.2778, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
@@ -1038,8 +979,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1), unsure: None,
         ranking: &[
             (0.8181999999999999, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
             (0.045454545454545456, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
@@ -1056,8 +996,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1), unsure: None,
         ranking: &[
             (0.7222222222222222, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
             (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
@@ -1074,8 +1013,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1), unsure: None,
         ranking: &[
             (0.8571571428571428, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
             (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
@@ -1092,8 +1030,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2), unsure: None,
         ranking: &[
             (0.4026263157894737, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2),
             (0.15702263157894739, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
@@ -1110,8 +1047,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2), unsure: None,
         ranking: &[
             (0.44239999999999996, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
             (0.22009999999999996, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2),
@@ -1128,8 +1064,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2), unsure: None,
         ranking: &[
             (0.3611, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2),
             (0.3611, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
@@ -1143,14 +1078,10 @@ pub(crate) static LEAVES: [Leaf; 114] = [
             (0.0, Choice::TypeCudaBlockM16BlockN32BlockK512Stages4Warps4WarpsK4SplitK1),
         ],
         barred: &[],
-        outside: Some(Outside {
-            leaf: 108,
-            ranges: &[(0, 9.0, 13.0), (1, 3792.0, 6528.0), (2, 4608.0, 6400.0), (3, 3792.0, 6528.0), (4, 1.0, 1.0), (5, 1.0, 1.0), (6, 3792.0, 6528.0)],
-        }),
+        outside: Some(Outside { leaf: 108, ranges: &[(0, 9.0, 13.0), (1, 3792.0, 6528.0), (2, 4608.0, 6400.0), (3, 3792.0, 6528.0), (4, 1.0, 1.0), (5, 1.0, 1.0), (6, 3792.0, 6528.0)] }),
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2), unsure: None,
         ranking: &[
             (0.641, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
             (0.2308, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2),
@@ -1167,8 +1098,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1), unsure: None,
         ranking: &[
             (0.7037138888888888, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1),
             (0.15741111111111109, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
@@ -1188,8 +1118,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2), unsure: None,
         ranking: &[
             (0.8833400000000001, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
             (0.033336, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2),
@@ -1206,8 +1135,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2), unsure: None,
         ranking: &[
             (0.6568274509803921, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
             (0.07352941176470588, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2),
@@ -1224,8 +1152,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1), unsure: None,
         ranking: &[
             (0.96, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
             (0.0, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1),
@@ -1242,8 +1169,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2), unsure: None,
         ranking: &[
             (0.8333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
             (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
@@ -1260,8 +1186,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1), unsure: None,
         ranking: &[
             (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
             (0.6667, Choice::TypeCudaBlockM32BlockN32BlockK512Stages3Warps4WarpsK4SplitK1),
@@ -1278,8 +1203,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2), unsure: None,
         ranking: &[
             (0.625, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
             (0.125, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2),
@@ -1296,8 +1220,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1), unsure: None,
         ranking: &[
             (0.8333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
             (0.1667, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
@@ -1314,8 +1237,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2), unsure: None,
         ranking: &[
             (0.7777666666666667, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
             (0.16666666666666666, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2),
@@ -1332,8 +1254,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternFallbackMixedMm),
-        unsure: None,
+        best: Ok(Choice::ExternFallbackMixedMm), unsure: None,
         ranking: &[
             (0.708325, Choice::ExternFallbackMixedMm),
         ],
@@ -1341,8 +1262,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2), unsure: None,
         ranking: &[
             (0.7616064516129032, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2),
             (0.0, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
@@ -1359,8 +1279,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3), unsure: None,
         ranking: &[
             (0.807, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3),
             (0.1228, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
@@ -1377,8 +1296,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2), unsure: None,
         ranking: &[
             (0.7906, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2),
             (0.04701, Choice::TypeCudaBlockM32BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
@@ -1395,8 +1313,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3), unsure: None,
         ranking: &[
             (0.6111238095238095, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK3),
             (0.23017619047619048, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
@@ -1418,8 +1335,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1), unsure: None,
         ranking: &[
             (0.5833, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
             (0.33335, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2ClusterK2),
@@ -1436,8 +1352,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma), unsure: None,
         ranking: &[
             (0.8333499999999999, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma),
             (0.16665, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK8MmaWgmma),
@@ -1457,8 +1372,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1), unsure: None,
         ranking: &[
             (0.5, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1),
             (0.3571, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
@@ -1475,8 +1389,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1), unsure: None,
         ranking: &[
             (0.6111, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
             (0.2222, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1),
@@ -1493,8 +1406,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1), unsure: None,
         ranking: &[
             (0.5606, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2SplitK1),
             (0.24243636363636362, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1),
@@ -1511,8 +1423,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1), unsure: None,
         ranking: &[
             (0.9, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
             (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
@@ -1529,8 +1440,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1), unsure: None,
         ranking: &[
             (0.4444, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1),
             (0.4444, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
@@ -1547,8 +1457,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1), unsure: None,
         ranking: &[
             (0.35183333333333333, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
             (0.20373333333333332, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1),
@@ -1565,8 +1474,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1), unsure: None,
         ranking: &[
             (0.6667, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
             (0.3333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
@@ -1580,14 +1488,10 @@ pub(crate) static LEAVES: [Leaf; 114] = [
             (0.0, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2),
         ],
         barred: &[],
-        outside: Some(Outside {
-            leaf: 109,
-            ranges: &[(0, 11.0, 16.0), (1, 11696.0, 13824.0), (2, 8832.0, 9728.0), (3, 11696.0, 13824.0), (4, 1.0, 1.0), (5, 1.0, 1.0), (6, 11696.0, 13824.0)],
-        }),
+        outside: Some(Outside { leaf: 109, ranges: &[(0, 11.0, 16.0), (1, 11696.0, 13824.0), (2, 8832.0, 9728.0), (3, 11696.0, 13824.0), (4, 1.0, 1.0), (5, 1.0, 1.0), (6, 11696.0, 13824.0)] }),
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1), unsure: None,
         ranking: &[
             (0.8333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
             (0.08333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
@@ -1604,8 +1508,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1), unsure: None,
         ranking: &[
             (0.3333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
             (0.6667, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
@@ -1622,8 +1525,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1), unsure: None,
         ranking: &[
             (0.5417, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
             (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
@@ -1637,14 +1539,10 @@ pub(crate) static LEAVES: [Leaf; 114] = [
             (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
         ],
         barred: &[],
-        outside: Some(Outside {
-            leaf: 110,
-            ranges: &[(0, 10.0, 16.0), (1, 10624.0, 26368.0), (2, 11392.0, 12304.0), (3, 10624.0, 26368.0), (4, 1.0, 1.0), (5, 1.0, 1.0), (6, 10624.0, 26368.0)],
-        }),
+        outside: Some(Outside { leaf: 110, ranges: &[(0, 10.0, 16.0), (1, 10624.0, 26368.0), (2, 11392.0, 12304.0), (3, 10624.0, 26368.0), (4, 1.0, 1.0), (5, 1.0, 1.0), (6, 10624.0, 26368.0)] }),
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2), unsure: None,
         ranking: &[
             (0.2917, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
             (0.2083, Choice::TypeCudaBlockM16BlockN64BlockK256Stages4Warps2WarpsK2ClusterK2),
@@ -1658,14 +1556,10 @@ pub(crate) static LEAVES: [Leaf; 114] = [
             (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
         ],
         barred: &[],
-        outside: Some(Outside {
-            leaf: 111,
-            ranges: &[(0, 16.0, 16.0), (1, 12048.0, 31936.0), (2, 14592.0, 16128.0), (3, 12048.0, 31936.0), (4, 1.0, 1.0), (5, 1.0, 1.0), (6, 12048.0, 31936.0)],
-        }),
+        outside: Some(Outside { leaf: 111, ranges: &[(0, 16.0, 16.0), (1, 12048.0, 31936.0), (2, 14592.0, 16128.0), (3, 12048.0, 31936.0), (4, 1.0, 1.0), (5, 1.0, 1.0), (6, 12048.0, 31936.0)] }),
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1), unsure: None,
         ranking: &[
             (0.25, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1),
             (0.375, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
@@ -1682,8 +1576,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2), unsure: None,
         ranking: &[
             (0.3056, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2),
             (0.1944, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1),
@@ -1697,14 +1590,10 @@ pub(crate) static LEAVES: [Leaf; 114] = [
             (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
         ],
         barred: &[],
-        outside: Some(Outside {
-            leaf: 112,
-            ranges: &[(0, 12.0, 16.0), (1, 24064.0, 32384.0), (2, 15104.0, 16000.0), (3, 24064.0, 32384.0), (4, 1.0, 1.0), (5, 1.0, 1.0), (6, 24064.0, 32384.0)],
-        }),
+        outside: Some(Outside { leaf: 112, ranges: &[(0, 12.0, 16.0), (1, 24064.0, 32384.0), (2, 15104.0, 16000.0), (3, 24064.0, 32384.0), (4, 1.0, 1.0), (5, 1.0, 1.0), (6, 24064.0, 32384.0)] }),
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1), unsure: None,
         ranking: &[
             (0.5667, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
             (0.2333, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1),
@@ -1718,14 +1607,10 @@ pub(crate) static LEAVES: [Leaf; 114] = [
             (0.0, Choice::TypeCudaBlockM16BlockN128BlockK512Stages2Warps8WarpsK4SplitK1),
         ],
         barred: &[],
-        outside: Some(Outside {
-            leaf: 113,
-            ranges: &[(0, 13.0, 16.0), (1, 1648.0, 3216.0), (2, 18432.0, 23296.0), (3, 1648.0, 3216.0), (4, 1.0, 1.0), (5, 1.0, 1.0), (6, 1648.0, 3216.0)],
-        }),
+        outside: Some(Outside { leaf: 113, ranges: &[(0, 13.0, 16.0), (1, 1648.0, 3216.0), (2, 18432.0, 23296.0), (3, 1648.0, 3216.0), (4, 1.0, 1.0), (5, 1.0, 1.0), (6, 1648.0, 3216.0)] }),
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1), unsure: None,
         ranking: &[
             (0.8533, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1),
             (0.07333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
@@ -1742,8 +1627,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1), unsure: None,
         ranking: &[
             (0.5278, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
             (0.1667, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
@@ -1760,8 +1644,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1), unsure: None,
         ranking: &[
             (0.7639, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
             (0.02778, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
@@ -1778,8 +1661,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1), unsure: None,
         ranking: &[
             (1.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1),
             (0.0, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1),
@@ -1796,8 +1678,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1), unsure: None,
         ranking: &[
             (0.8667, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1),
             (0.1, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1),
@@ -1814,8 +1695,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1), unsure: None,
         ranking: &[
             (0.628954761904762, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
             (0.03373190476190476, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1StreamK1),
@@ -1832,8 +1712,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1), unsure: None,
         ranking: &[
             (0.6960882352941177, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1),
             (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma),
@@ -1848,8 +1727,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1), unsure: None,
         ranking: &[
             (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2StreamK1),
             (0.0, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1),
@@ -1861,8 +1739,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1), unsure: None,
         ranking: &[
             (0.9375, Choice::TypeCudaBlockM32BlockN256BlockK128Stages2Warps4WarpsK1SplitK1),
             (0.0, Choice::TypeCudaBlockM32BlockN128BlockK256Stages2Warps4WarpsK2SplitK1),
@@ -1875,8 +1752,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma), unsure: None,
         ranking: &[
             (0.875, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma),
             (0.03125, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma),
@@ -1893,8 +1769,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma), unsure: None,
         ranking: &[
             (0.6579, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma),
             (0.2105, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma),
@@ -1911,8 +1786,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma), unsure: None,
         ranking: &[
             (0.7, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK3MmaWgmma),
             (0.2, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma),
@@ -1929,8 +1803,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma), unsure: None,
         ranking: &[
             (0.8858, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma),
             (0.0, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1SplitK4MmaWgmma),
@@ -1947,8 +1820,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternFallbackMixedMm),
-        unsure: None,
+        best: Ok(Choice::ExternFallbackMixedMm), unsure: None,
         ranking: &[
             (0.5926031746031747, Choice::ExternFallbackMixedMm),
         ],
@@ -1956,8 +1828,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma), unsure: None,
         ranking: &[
             (0.09999866666666665, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma),
             (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma),
@@ -1969,8 +1840,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma), unsure: None,
         ranking: &[
             (0.5, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma),
             (0.0, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma),
@@ -1981,8 +1851,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma), unsure: None,
         ranking: &[
             (0.73333, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma),
             (0.033334333333333334, Choice::TypeCudaBlockM64BlockN256BlockK64Stages4Warps8WarpsK1StreamK1MmaWgmma),
@@ -2005,8 +1874,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma), unsure: None,
         ranking: &[
             (0.773935652173913, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1StreamK1MmaWgmma),
             (0.11303217391304347, Choice::TypeCudaBlockM128BlockN256BlockK64Stages3Warps8WarpsK1SplitK2MmaWgmma),
@@ -2032,8 +1900,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
     },
     Leaf {
         // type=cuda_BLOCK-M=8_BLOCK-N=64_BLOCK-K=512_stages=3_warps=8_WARPS-K=4_STREAM-K=1: 5 inputs, 1.015 times the best time (worst 1.027), at most 0.270 times the fallback's
-        best: Ok(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1), unsure: None,
         ranking: &[
             (0.4, Choice::TypeCudaBlockM8BlockN64BlockK512Stages3Warps8WarpsK4StreamK1),
             (0.5, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8StreamK2),
@@ -2051,8 +1918,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
     },
     Leaf {
         // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=2_warps=8_WARPS-K=8_SPLIT-K=1: 3 inputs, 1.008 times the best time (worst 1.020), at most 0.239 times the fallback's
-        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1), unsure: None,
         ranking: &[
             (0.2778, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages2Warps8WarpsK8SplitK1),
             (0.6111, Choice::TypeCudaBlockM8BlockN64BlockK1024Stages2Warps16WarpsK8SplitK1),
@@ -2070,8 +1936,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
     },
     Leaf {
         // type=cuda_BLOCK-M=8_BLOCK-N=32_BLOCK-K=1024_stages=3_warps=8_WARPS-K=8_SPLIT-K=1: 4 inputs, 1.001 times the best time (worst 1.004), at most 0.467 times the fallback's
-        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1), unsure: None,
         ranking: &[
             (0.75, Choice::TypeCudaBlockM8BlockN32BlockK1024Stages3Warps8WarpsK8SplitK1),
             (0.25, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
@@ -2089,8 +1954,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
     },
     Leaf {
         // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_CLUSTER-K=2: 3 inputs, 1.013 times the best time (worst 1.020), at most 0.452 times the fallback's
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2), unsure: None,
         ranking: &[
             (0.3611, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
             (0.3611, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2ClusterK2),
@@ -2108,8 +1972,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
     },
     Leaf {
         // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: 3 inputs, 1.015 times the best time (worst 1.029), at most 0.312 times the fallback's
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1), unsure: None,
         ranking: &[
             (0.3333, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
             (0.6667, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
@@ -2127,8 +1990,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
     },
     Leaf {
         // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=8_WARPS-K=2_STREAM-K=1: 4 inputs, 1.029 times the best time (worst 1.045), at most 0.253 times the fallback's
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1), unsure: None,
         ranking: &[
             (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),
             (0.5417, Choice::TypeCudaBlockM16BlockN64BlockK512Stages2Warps4WarpsK4SplitK1),
@@ -2146,8 +2008,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
     },
     Leaf {
         // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_STREAM-K=1: 4 inputs, 1.029 times the best time (worst 1.047), at most 0.298 times the fallback's
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1), unsure: None,
         ranking: &[
             (0.0, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2StreamK1),
             (0.2917, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2ClusterK2),
@@ -2165,8 +2026,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
     },
     Leaf {
         // type=cuda_BLOCK-M=16_BLOCK-N=128_BLOCK-K=256_stages=3_warps=4_WARPS-K=2_SPLIT-K=1: 3 inputs, 1.009 times the best time (worst 1.028), at most 0.238 times the fallback's
-        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1), unsure: None,
         ranking: &[
             (0.1944, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps4WarpsK2SplitK1),
             (0.3056, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2ClusterK2),
@@ -2184,8 +2044,7 @@ pub(crate) static LEAVES: [Leaf; 114] = [
     },
     Leaf {
         // type=cuda_BLOCK-M=16_BLOCK-N=256_BLOCK-K=256_stages=2_warps=4_WARPS-K=2_SPLIT-K=1: 3 inputs, 1.054 times the best time (worst 1.130), at most 0.442 times the fallback's
-        best: Ok(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1), unsure: None,
         ranking: &[
             (0.2333, Choice::TypeCudaBlockM16BlockN256BlockK256Stages2Warps4WarpsK2SplitK1),
             (0.5667, Choice::TypeCudaBlockM16BlockN128BlockK256Stages3Warps8WarpsK2StreamK1),

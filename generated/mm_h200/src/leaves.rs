@@ -101,8 +101,7 @@ impl Leaf {
 
 pub(crate) static LEAVES: [Leaf; 52] = [
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.266, Choice::CublasltAlgo66Tile12Stages35SplitK1Reduction0Swizzle0Custom0Inner0Cluster4),
             (0.3590683291770574, Choice::ExternMm),
@@ -113,8 +112,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (1.0, Choice::ExternMm),
         ],
@@ -122,8 +120,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.8, Choice::ExternMm),
         ],
@@ -131,8 +128,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Err(Unsure::NoneAllowed),
-        unsure: None,
+        best: Err(Unsure::NoneAllowed), unsure: None,
         ranking: &[
             (0.8571, Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Custom0Inner0Cluster0),
             (0.1429, Choice::ExternMm),
@@ -143,8 +139,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.875, Choice::ExternMm),
         ],
@@ -152,8 +147,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.9305555555555556, Choice::ExternMm),
         ],
@@ -161,8 +155,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.6883037037037036, Choice::ExternMm),
         ],
@@ -170,8 +163,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.4837666666666666, Choice::ExternMm),
         ],
@@ -179,8 +171,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.4733, Choice::ExternMm),
         ],
@@ -188,8 +179,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
-        unsure: None,
+        best: Ok(Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3), unsure: None,
         ranking: &[
             (0.2333, Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
             (0.06667, Choice::ExternMm),
@@ -198,8 +188,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.2758, Choice::CublasltAlgo66Tile15Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
             (0.3667, Choice::ExternMm),
@@ -210,8 +199,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.7627058394160584, Choice::ExternMm),
         ],
@@ -219,8 +207,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.9683330000000001, Choice::ExternMm),
         ],
@@ -228,8 +215,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.5722, Choice::CublasltAlgo66Tile10Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster4),
             (0.5213170542635659, Choice::ExternMm),
@@ -240,8 +226,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.9411735294117647, Choice::ExternMm),
         ],
@@ -249,8 +234,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (1.0, Choice::ExternMm),
         ],
@@ -258,8 +242,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Custom0Inner0Cluster0),
-        unsure: None,
+        best: Ok(Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Custom0Inner0Cluster0), unsure: None,
         ranking: &[
             (1.0, Choice::CublasltAlgo21Tile15Stages6SplitK8Reduction2Swizzle0Custom0Inner0Cluster0),
             (0.0, Choice::ExternMm),
@@ -268,8 +251,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (1.0, Choice::ExternMm),
         ],
@@ -277,8 +259,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.7872400874635568, Choice::ExternMm),
             (0.6071, Choice::TypeCudaBlockM64BlockN256BlockK64Stages5Warps8StreamK0MmaTma),
@@ -289,8 +270,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.6697495145631068, Choice::ExternMm),
         ],
@@ -298,8 +278,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.38092857142857145, Choice::ExternMm),
         ],
@@ -307,8 +286,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Err(Unsure::NoneAllowed),
-        unsure: None,
+        best: Err(Unsure::NoneAllowed), unsure: None,
         ranking: &[
             (0.5167, Choice::CublasltAlgo66Tile21Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
             (0.1, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
@@ -318,14 +296,10 @@ pub(crate) static LEAVES: [Leaf; 52] = [
             Choice::CublasltAlgo66Tile21Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5,
             Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3,
         ],
-        outside: Some(Outside {
-            leaf: 48,
-            ranges: &[(0, 96.0, 128.0), (1, 4992.0, 32320.0), (2, 12800.0, 15936.0), (3, 1.0, 20480.0), (4, 1.0, 128.0), (5, 1.0, 14464.0), (6, 1.0, 20480.0)],
-        }),
+        outside: Some(Outside { leaf: 48, ranges: &[(0, 96.0, 128.0), (1, 4992.0, 32320.0), (2, 12800.0, 15936.0), (3, 1.0, 20480.0), (4, 1.0, 128.0), (5, 1.0, 14464.0), (6, 1.0, 20480.0)] }),
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.6872110389610389, Choice::ExternMm),
         ],
@@ -333,8 +307,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
-        unsure: None,
+        best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3), unsure: None,
         ranking: &[
             (0.5251333333333333, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
             (0.13622777777777778, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5),
@@ -348,8 +321,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5),
-        unsure: None,
+        best: Ok(Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5), unsure: None,
         ranking: &[
             (0.5, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5),
             (0.05556, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5),
@@ -362,8 +334,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Err(Unsure::NoneAllowed),
-        unsure: None,
+        best: Err(Unsure::NoneAllowed), unsure: None,
         ranking: &[
             (0.6667, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5),
             (0.1667, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5),
@@ -376,8 +347,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.3333333333333333, Choice::ExternMm),
         ],
@@ -385,8 +355,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
-        unsure: None,
+        best: Ok(Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3), unsure: None,
         ranking: &[
             (0.7291624999999999, Choice::CublasltAlgo43Tile20Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster3),
             (0.0625125, Choice::ExternMm),
@@ -395,8 +364,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Err(Unsure::NoneAllowed),
-        unsure: None,
+        best: Err(Unsure::NoneAllowed), unsure: None,
         ranking: &[
             (1.0, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle1Custom0Inner0Cluster5),
             (0.0, Choice::CublasltAlgo43Tile24Stages34SplitK1Reduction2Swizzle0Custom0Inner0Cluster5),
@@ -409,8 +377,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.40555111111111114, Choice::ExternMm),
         ],
@@ -418,8 +385,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.8888888888888888, Choice::ExternMm),
         ],
@@ -427,8 +393,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Err(Unsure::NoneAllowed),
-        unsure: None,
+        best: Err(Unsure::NoneAllowed), unsure: None,
         ranking: &[
             (0.6667, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma),
             (0.0, Choice::ExternMm),
@@ -436,14 +401,10 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         barred: &[
             Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma,
         ],
-        outside: Some(Outside {
-            leaf: 49,
-            ranges: &[(0, 1877.0, 15444.0), (1, 1237.0, 2721.0), (2, 1139.0, 7119.0), (3, 1.0, 2721.0), (4, 1.0, 15444.0), (5, 1.0, 1139.0), (6, 1.0, 2721.0)],
-        }),
+        outside: Some(Outside { leaf: 49, ranges: &[(0, 1877.0, 15444.0), (1, 1237.0, 2721.0), (2, 1139.0, 7119.0), (3, 1.0, 2721.0), (4, 1.0, 15444.0), (5, 1.0, 1139.0), (6, 1.0, 2721.0)] }),
     },
     Leaf {
-        best: Err(Unsure::NoneAllowed),
-        unsure: None,
+        best: Err(Unsure::NoneAllowed), unsure: None,
         ranking: &[
             (0.8333, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma),
             (0.1667, Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1MmaWgmma),
@@ -453,14 +414,10 @@ pub(crate) static LEAVES: [Leaf; 52] = [
             Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma,
             Choice::TypeCudaBlockM128BlockN256BlockK64Stages4Warps8SplitK1MmaWgmma,
         ],
-        outside: Some(Outside {
-            leaf: 50,
-            ranges: &[(0, 2757.0, 12357.0), (1, 1365.0, 1999.0), (2, 1701.0, 8759.0), (3, 1365.0, 1999.0), (4, 1.0, 1.0), (5, 1.0, 1.0), (6, 1365.0, 1999.0)],
-        }),
+        outside: Some(Outside { leaf: 50, ranges: &[(0, 2757.0, 12357.0), (1, 1365.0, 1999.0), (2, 1701.0, 8759.0), (3, 1365.0, 1999.0), (4, 1.0, 1.0), (5, 1.0, 1.0), (6, 1365.0, 1999.0)] }),
     },
     Leaf {
-        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
-        unsure: None,
+        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5), unsure: None,
         ranking: &[
             (0.5312, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
             (0.2188, Choice::ExternMm),
@@ -469,8 +426,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Err(Unsure::NoneAllowed),
-        unsure: None,
+        best: Err(Unsure::NoneAllowed), unsure: None,
         ranking: &[
             (0.2604, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
             (0.1562, Choice::ExternMm),
@@ -481,8 +437,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.5440882352941178, Choice::ExternMm),
         ],
@@ -490,8 +445,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
-        unsure: None,
+        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3), unsure: None,
         ranking: &[
             (0.8462, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
             (0.0, Choice::ExternMm),
@@ -500,8 +454,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.09091, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
             (0.5455, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
@@ -512,8 +465,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.625, Choice::ExternMm),
         ],
@@ -521,8 +473,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
-        unsure: None,
+        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3), unsure: None,
         ranking: &[
             (0.75001, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
             (0.6667, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
@@ -536,8 +487,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.875, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
             (0.03125, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
@@ -548,8 +498,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
-        unsure: None,
+        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5), unsure: None,
         ranking: &[
             (0.5231, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
             (0.2454, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
@@ -563,8 +512,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
-        unsure: None,
+        best: Ok(Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3), unsure: None,
         ranking: &[
             (0.7292, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
             (0.2292, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom3Inner0Cluster5),
@@ -575,8 +523,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
-        unsure: None,
+        best: Ok(Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5), unsure: None,
         ranking: &[
             (0.6333, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
             (0.2, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
@@ -587,8 +534,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.43001599999999995, Choice::ExternMm),
         ],
@@ -596,8 +542,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Err(Unsure::NoneAllowed),
-        unsure: None,
+        best: Err(Unsure::NoneAllowed), unsure: None,
         ranking: &[
             (0.75, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),
             (0.0, Choice::ExternMm),
@@ -605,14 +550,10 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         barred: &[
             Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5,
         ],
-        outside: Some(Outside {
-            leaf: 51,
-            ranges: &[(0, 1532.0, 7360.0), (1, 1200.0, 1456.0), (2, 5952.0, 14848.0), (3, 1.0, 1456.0), (4, 1.0, 7360.0), (5, 1.0, 6464.0), (6, 1.0, 1456.0)],
-        }),
+        outside: Some(Outside { leaf: 51, ranges: &[(0, 1532.0, 7360.0), (1, 1200.0, 1456.0), (2, 5952.0, 14848.0), (3, 1.0, 1456.0), (4, 1.0, 7360.0), (5, 1.0, 6464.0), (6, 1.0, 1456.0)] }),
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.1667, Choice::ExternMm),
         ],
@@ -620,8 +561,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.18333333333333332, Choice::ExternMm),
         ],
@@ -630,8 +570,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
     },
     Leaf {
         // extern_mm: 5 inputs, 1.109 times the best time (worst 1.534), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.1167, Choice::ExternMm),
             (0.1, Choice::CublasltAlgo66Tile20Stages35SplitK1Reduction0Swizzle0Custom1Inner0Cluster3),
@@ -645,8 +584,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
     },
     Leaf {
         // extern_mm: 3 inputs, 1.156 times the best time (worst 1.260), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.0, Choice::ExternMm),
             (0.6667, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma),
@@ -658,8 +596,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
     },
     Leaf {
         // extern_mm: 3 inputs, 1.170 times the best time (worst 1.275), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.0, Choice::ExternMm),
             (0.8333, Choice::TypeCudaBlockM256BlockN128BlockK64Stages4Warps8SplitK1MmaWgmma),
@@ -673,8 +610,7 @@ pub(crate) static LEAVES: [Leaf; 52] = [
     },
     Leaf {
         // extern_mm: 4 inputs, 1.065 times the best time (worst 1.091), at most 1.000 times the fallback's
-        best: Ok(Choice::ExternMm),
-        unsure: None,
+        best: Ok(Choice::ExternMm), unsure: None,
         ranking: &[
             (0.0, Choice::ExternMm),
             (0.75, Choice::CublasltAlgo66Tile201Stages35SplitK1Reduction0Swizzle0Custom2Inner0Cluster5),

@@ -104,8 +104,7 @@ impl Leaf {
 
 pub(crate) static LEAVES: [Leaf; 63] = [
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (0.998537558685446, Choice::Pad),
             (0.0014666197183098592, Choice::Orig),
@@ -113,8 +112,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (0.9788697183098592, Choice::Pad),
             (0.021130281690140845, Choice::Orig),
@@ -122,8 +120,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (0.9375, Choice::Pad),
             (0.0625, Choice::Orig),
@@ -131,24 +128,21 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.9, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.9285342857142856, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (1.0, Choice::Pad),
             (0.0, Choice::Orig),
@@ -156,16 +150,14 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.6667, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (1.0, Choice::Pad),
             (0.0, Choice::Orig),
@@ -173,8 +165,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (0.9394, Choice::Pad),
             (0.06061, Choice::Orig),
@@ -182,16 +173,14 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.8, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (0.9962, Choice::Pad),
             (0.003847, Choice::Orig),
@@ -199,8 +188,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (0.980006, Choice::Pad),
             (0.019996800000000002, Choice::Orig),
@@ -208,8 +196,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (0.9118, Choice::Pad),
             (0.08824, Choice::Orig),
@@ -217,16 +204,14 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.4091, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (0.997776711111111, Choice::Pad),
             (0.002222648888888889, Choice::Orig),
@@ -234,8 +219,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (0.95, Choice::Pad),
             (0.05, Choice::Orig),
@@ -243,28 +227,22 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.5, Choice::Orig),
             (0.5, Choice::Pad),
         ],
-        outside: Some(Outside {
-            leaf: 60,
-            ranges: &[(0, 1440.0, 2153.0), (1, 791.0, 32402.0), (2, 768.0, 893.0), (3, 1.0, 1.0), (4, 1440.0, 2153.0), (5, 768.0, 893.0), (6, 1.0, 1.0), (7, 0.0, 7.0), (8, 1.0, 6.0), (9, 0.0, 6.0), (10, 4.0, 8.0), (11, 4.0, 8.0)],
-        }),
+        outside: Some(Outside { leaf: 60, ranges: &[(0, 1440.0, 2153.0), (1, 791.0, 32402.0), (2, 768.0, 893.0), (3, 1.0, 1.0), (4, 1440.0, 2153.0), (5, 768.0, 893.0), (6, 1.0, 1.0), (7, 0.0, 7.0), (8, 1.0, 6.0), (9, 0.0, 6.0), (10, 4.0, 8.0), (11, 4.0, 8.0)] }),
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.82, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (0.9661, Choice::Pad),
             (0.03389999999999999, Choice::Orig),
@@ -272,16 +250,14 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.878354954954955, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (0.8261, Choice::Pad),
             (0.1739, Choice::Orig),
@@ -289,16 +265,14 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.7702, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (0.9403576158940398, Choice::Pad),
             (0.05960450331125828, Choice::Orig),
@@ -306,8 +280,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (0.9775157303370786, Choice::Pad),
             (0.022473011235955055, Choice::Orig),
@@ -315,8 +288,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (1.0, Choice::Pad),
             (0.0, Choice::Orig),
@@ -324,8 +296,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (0.6429, Choice::Pad),
             (0.3571, Choice::Orig),
@@ -333,40 +304,35 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (1.0, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.9822687096774193, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.9890516483516483, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.875, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (0.9, Choice::Pad),
             (0.1, Choice::Orig),
@@ -374,32 +340,28 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.9900991513437057, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.9091, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.7, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (0.5, Choice::Pad),
             (0.5, Choice::Orig),
@@ -407,8 +369,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (0.8333333333333334, Choice::Pad),
             (0.16666666666666666, Choice::Orig),
@@ -416,16 +377,14 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.6428542857142857, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (0.6457999999999999, Choice::Pad),
             (0.3542, Choice::Orig),
@@ -433,24 +392,21 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.7045545454545454, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.6428428571428572, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (0.875, Choice::Pad),
             (0.125, Choice::Orig),
@@ -458,16 +414,14 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.9032445161290323, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (0.87499375, Choice::Pad),
             (0.12500624999999999, Choice::Orig),
@@ -475,76 +429,64 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.9583375, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.929996, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.8656053763440861, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (1.0, Choice::Pad),
             (0.0, Choice::Orig),
         ],
-        outside: Some(Outside {
-            leaf: 61,
-            ranges: &[(0, 809.0, 5203.0), (1, 768.0, 1728.0), (2, 16384.0, 32368.0), (3, 1.0, 1.0), (4, 809.0, 5203.0), (5, 1.0, 1.0), (6, 768.0, 1728.0), (7, 1.0, 3.0), (8, 0.0, 0.0), (9, 0.0, 0.0), (10, 4.0, 4.0), (11, 4.0, 4.0)],
-        }),
+        outside: Some(Outside { leaf: 61, ranges: &[(0, 809.0, 5203.0), (1, 768.0, 1728.0), (2, 16384.0, 32368.0), (3, 1.0, 1.0), (4, 809.0, 5203.0), (5, 1.0, 1.0), (6, 768.0, 1728.0), (7, 1.0, 3.0), (8, 0.0, 0.0), (9, 0.0, 0.0), (10, 4.0, 4.0), (11, 4.0, 4.0)] }),
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.6667, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.9285857142857145, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.8030151515151516, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.85, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (0.6667, Choice::Pad),
             (0.3333, Choice::Orig),
@@ -552,8 +494,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (0.7142857142857143, Choice::Pad),
             (0.2857142857142857, Choice::Orig),
@@ -561,60 +502,50 @@ pub(crate) static LEAVES: [Leaf; 63] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.9887636704119851, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (1.0, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (1.0, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.9, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (1.0, Choice::Pad),
             (0.0, Choice::Orig),
         ],
-        outside: Some(Outside {
-            leaf: 62,
-            ranges: &[(0, 2176.0, 3684.0), (1, 1792.0, 15168.0), (2, 2291.0, 13067.0), (3, 1.0, 1.0), (4, 2176.0, 3684.0), (5, 1.0, 1.0), (6, 1792.0, 15168.0), (7, 0.0, 0.0), (8, 0.0, 0.0), (9, 1.0, 3.0), (10, 4.0, 4.0), (11, 4.0, 4.0)],
-        }),
+        outside: Some(Outside { leaf: 62, ranges: &[(0, 2176.0, 3684.0), (1, 1792.0, 15168.0), (2, 2291.0, 13067.0), (3, 1.0, 1.0), (4, 2176.0, 3684.0), (5, 1.0, 1.0), (6, 1792.0, 15168.0), (7, 0.0, 0.0), (8, 0.0, 0.0), (9, 1.0, 3.0), (10, 4.0, 4.0), (11, 4.0, 4.0)] }),
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.9100708446866485, Choice::Orig),
         ],
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.9845233088834555, Choice::Orig),
         ],
@@ -622,8 +553,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
     },
     Leaf {
         // pad: 4 inputs, 1.059 times the best time (worst 1.234), at most 1.234 times the fallback's
-        best: Ok(Choice::Pad),
-        unsure: None,
+        best: Ok(Choice::Pad), unsure: None,
         ranking: &[
             (0.5, Choice::Pad),
             (0.5, Choice::Orig),
@@ -632,8 +562,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
     },
     Leaf {
         // orig: 6 inputs, 1.026 times the best time (worst 1.056), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.0, Choice::Orig),
             (1.0, Choice::Pad),
@@ -642,8 +571,7 @@ pub(crate) static LEAVES: [Leaf; 63] = [
     },
     Leaf {
         // orig: 3 inputs, 1.031 times the best time (worst 1.067), at most 1.000 times the fallback's
-        best: Ok(Choice::Orig),
-        unsure: None,
+        best: Ok(Choice::Orig), unsure: None,
         ranking: &[
             (0.0, Choice::Orig),
             (1.0, Choice::Pad),

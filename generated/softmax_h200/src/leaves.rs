@@ -96,8 +96,7 @@ impl Leaf {
 
 pub(crate) static LEAVES: [Leaf; 124] = [
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4), unsure: None,
         ranking: &[
             (0.9876555555555556, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.0, Choice::TypeCudaLooped4Threads256WidthAuto),
@@ -111,8 +110,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4), unsure: None,
         ranking: &[
             (0.7681260869565218, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.20289826086956522, Choice::TypeCudaPersistentRegistersThreads128Width1),
@@ -123,8 +121,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1), unsure: None,
         ranking: &[
             (0.5384615384615384, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.3076923076923077, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -135,8 +132,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4), unsure: None,
         ranking: &[
             (0.9821392857142858, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.017860714285714285, Choice::TypeCudaPersistentRegistersThreads128Width1),
@@ -147,8 +143,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1), unsure: None,
         ranking: &[
             (0.6315684210526316, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.28945789473684214, Choice::TypeCudaPersistentRegistersThreads256Width1),
@@ -162,8 +157,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4), unsure: None,
         ranking: &[
             (1.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
@@ -174,8 +168,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1), unsure: None,
         ranking: &[
             (1.0, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -186,8 +179,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4), unsure: None,
         ranking: &[
             (0.5476, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.4048, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -198,8 +190,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4), unsure: None,
         ranking: &[
             (0.7857, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
             (0.2143, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -209,8 +200,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4), unsure: None,
         ranking: &[
             (0.6875, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.3125, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -221,8 +211,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4), unsure: None,
         ranking: &[
             (0.47728181818181814, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.2954181818181818, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -235,8 +224,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4), unsure: None,
         ranking: &[
             (0.4167, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
             (0.4167, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -249,8 +237,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4), unsure: None,
         ranking: &[
             (0.5, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.5, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -263,8 +250,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2), unsure: None,
         ranking: &[
             (0.2786, Choice::TypeCudaPersistentRegistersThreads128Width2),
             (0.2786, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -279,8 +265,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4), unsure: None,
         ranking: &[
             (0.5278, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.1944, Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -294,8 +279,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2), unsure: None,
         ranking: &[
             (0.3925666666666667, Choice::TypeCudaPersistentRegistersThreads128Width2),
             (0.3370333333333333, Choice::TypeCudaPersistentRegistersThreads128Width1),
@@ -309,8 +293,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4), unsure: None,
         ranking: &[
             (0.46151538461538466, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.49999230769230774, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -329,8 +312,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4), unsure: None,
         ranking: &[
             (0.7222222222222222, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
             (0.2777777777777778, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -343,8 +325,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4), unsure: None,
         ranking: &[
             (1.0, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.0, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -358,8 +339,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4), unsure: None,
         ranking: &[
             (0.8333, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
             (0.05, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -373,8 +353,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4), unsure: None,
         ranking: &[
             (0.5, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
             (0.5, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -388,8 +367,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4), unsure: None,
         ranking: &[
             (0.3139, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
             (0.3139, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -402,8 +380,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4), unsure: None,
         ranking: &[
             (0.2833, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.2833, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -416,8 +393,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4), unsure: None,
         ranking: &[
             (0.3056, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
             (0.3056, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -430,8 +406,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4), unsure: None,
         ranking: &[
             (0.2708, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.2708, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -444,8 +419,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4), unsure: None,
         ranking: &[
             (0.43909230769230767, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.22118461538461537, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
@@ -459,8 +433,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4), unsure: None,
         ranking: &[
             (0.3299, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
             (0.2782, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -474,8 +447,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8), unsure: None,
         ranking: &[
             (0.3095, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
             (0.3095, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
@@ -489,8 +461,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4), unsure: None,
         ranking: &[
             (0.3167, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.2944, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -504,8 +475,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4), unsure: None,
         ranking: &[
             (0.3125, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
             (0.3125, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
@@ -519,8 +489,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8), unsure: None,
         ranking: &[
             (0.52975, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
             (0.2321785714285714, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
@@ -536,8 +505,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4), unsure: None,
         ranking: &[
             (0.4038, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
             (0.3077, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -550,8 +518,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4), unsure: None,
         ranking: &[
             (0.6944, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.2778, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
@@ -565,8 +532,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4), unsure: None,
         ranking: &[
             (0.2917, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
             (0.25, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
@@ -580,8 +546,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4), unsure: None,
         ranking: &[
             (0.4394, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
             (0.303, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -595,8 +560,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4), unsure: None,
         ranking: &[
             (0.4080837837837838, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.22339729729729732, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
@@ -613,8 +577,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4), unsure: None,
         ranking: &[
             (0.3125307692307692, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
             (0.27403076923076924, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -631,8 +594,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4), unsure: None,
         ranking: &[
             (0.6388666666666667, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.18053333333333335, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
@@ -649,8 +611,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4), unsure: None,
         ranking: &[
             (0.5, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
             (0.3333, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -667,8 +628,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4), unsure: None,
         ranking: &[
             (0.4048, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.3333, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -685,8 +645,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4), unsure: None,
         ranking: &[
             (0.43058749999999996, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
             (0.32636249999999994, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -703,8 +662,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4), unsure: None,
         ranking: &[
             (0.2623, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.1571, Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -721,8 +679,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1), unsure: None,
         ranking: &[
             (0.182, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.1624, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -739,8 +696,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2), unsure: None,
         ranking: &[
             (0.236, Choice::TypeCudaPersistentRegistersThreads128Width2),
             (0.1826, Choice::TypeCudaPersistentRegistersThreads64Width4),
@@ -757,8 +713,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1), unsure: None,
         ranking: &[
             (0.1587, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.1587, Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -775,8 +730,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4), unsure: None,
         ranking: &[
             (0.25, Choice::TypeCudaPersistentRegistersThreads64Width4),
             (0.375, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -793,8 +747,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4), unsure: None,
         ranking: &[
             (0.5625, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.0625, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
@@ -811,8 +764,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4), unsure: None,
         ranking: &[
             (0.3889, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.1111, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
@@ -829,8 +781,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows8), unsure: None,
         ranking: &[
             (0.15, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
             (0.06667, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -844,14 +795,10 @@ pub(crate) static LEAVES: [Leaf; 124] = [
             (0.0, Choice::TypeCudaPersistentRegistersThreads256Width2),
         ],
         barred: &[],
-        outside: Some(Outside {
-            leaf: 122,
-            ranges: &[(0, 768.0, 1000.0), (1, 368.0, 400.0)],
-        }),
+        outside: Some(Outside { leaf: 122, ranges: &[(0, 768.0, 1000.0), (1, 368.0, 400.0)] }),
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1), unsure: None,
         ranking: &[
             (0.1934, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.1885, Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -868,8 +815,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4), unsure: None,
         ranking: &[
             (0.1833, Choice::TypeCudaPersistentRegistersThreads64Width4),
             (0.2, Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -886,8 +832,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1), unsure: None,
         ranking: &[
             (0.2385, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.2385, Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -904,8 +849,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2), unsure: None,
         ranking: &[
             (0.225, Choice::TypeCudaPersistentRegistersThreads128Width2),
             (0.225, Choice::TypeCudaPersistentRegistersThreads128Width1),
@@ -922,8 +866,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2), unsure: None,
         ranking: &[
             (0.18853333333333333, Choice::TypeCudaPersistentRegistersThreads128Width2),
             (0.149, Choice::TypeCudaPersistentRegistersThreads128Width4),
@@ -940,8 +883,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2), unsure: None,
         ranking: &[
             (0.156, Choice::TypeCudaPersistentRegistersThreads128Width2),
             (0.2036, Choice::TypeCudaPersistentRegistersThreads128Width1),
@@ -958,8 +900,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4), unsure: None,
         ranking: &[
             (0.2107, Choice::TypeCudaPersistentRegistersThreads64Width4),
             (0.2107, Choice::TypeCudaPersistentRegistersThreads128Width4),
@@ -976,8 +917,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4), unsure: None,
         ranking: &[
             (0.2083, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.2083, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
@@ -994,8 +934,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4), unsure: None,
         ranking: &[
             (0.2062, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
             (0.08125, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
@@ -1012,8 +951,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4), unsure: None,
         ranking: &[
             (0.4759, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.1611, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -1030,8 +968,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4), unsure: None,
         ranking: &[
             (0.2726, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
             (0.2369, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -1048,8 +985,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4), unsure: None,
         ranking: &[
             (0.474, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
             (0.2865, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
@@ -1066,8 +1002,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4), unsure: None,
         ranking: &[
             (0.3426, Choice::TypeCudaPersistentRegistersThreads64Width4),
             (0.2315, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
@@ -1081,14 +1016,10 @@ pub(crate) static LEAVES: [Leaf; 124] = [
             (0.0, Choice::TypeCudaLooped2Threads128Width4),
         ],
         barred: &[],
-        outside: Some(Outside {
-            leaf: 123,
-            ranges: &[(0, 49216.0, 111968.0), (1, 420.0, 544.0)],
-        }),
+        outside: Some(Outside { leaf: 123, ranges: &[(0, 49216.0, 111968.0), (1, 420.0, 544.0)] }),
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4), unsure: None,
         ranking: &[
             (0.2786, Choice::TypeCudaPersistentRegistersThreads64Width4),
             (0.25, Choice::TypeCudaPersistentRegistersThreads128Width4),
@@ -1105,8 +1036,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4), unsure: None,
         ranking: &[
             (0.3167, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
             (0.15, Choice::TypeCudaPersistentRegistersThreads64Width4),
@@ -1123,8 +1053,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4), unsure: None,
         ranking: &[
             (0.3, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
             (0.35, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
@@ -1141,8 +1070,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width4Rows4), unsure: None,
         ranking: &[
             (0.3049, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),
             (0.2076, Choice::TypeCudaPersistentRegistersThreads64Width4),
@@ -1159,8 +1087,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2), unsure: None,
         ranking: &[
             (0.2569, Choice::TypeCudaPersistentRegistersThreads128Width2),
             (0.2569, Choice::TypeCudaPersistentRegistersThreads128Width1),
@@ -1177,8 +1104,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4), unsure: None,
         ranking: &[
             (0.2323, Choice::TypeCudaPersistentRegistersThreads64Width4),
             (0.1906, Choice::TypeCudaPersistentRegistersThreads128Width4),
@@ -1195,8 +1121,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4), unsure: None,
         ranking: &[
             (0.54002, Choice::TypeCudaPersistentRegistersThreads64Width4),
             (0.20665999999999998, Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -1213,8 +1138,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1), unsure: None,
         ranking: &[
             (0.5611412844036697, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.3042862385321101, Choice::TypeCudaPersistentRegistersThreads256Width1),
@@ -1233,8 +1157,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2), unsure: None,
         ranking: &[
             (0.2667, Choice::TypeCudaPersistentRegistersThreads128Width2),
             (0.2667, Choice::TypeCudaPersistentRegistersThreads128Width1),
@@ -1251,8 +1174,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1), unsure: None,
         ranking: &[
             (0.3958, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.3958, Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -1267,8 +1189,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2), unsure: None,
         ranking: &[
             (0.4117, Choice::TypeCudaPersistentRegistersThreads128Width2),
             (0.3117, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -1284,8 +1205,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2), unsure: None,
         ranking: &[
             (0.3056, Choice::TypeCudaPersistentRegistersThreads256Width2),
             (0.3056, Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -1301,8 +1221,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2), unsure: None,
         ranking: &[
             (0.47223750000000003, Choice::TypeCudaPersistentRegistersThreads128Width2),
             (0.1597208333333333, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -1323,8 +1242,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4), unsure: None,
         ranking: &[
             (0.203552688172043, Choice::TypeCudaPersistentRegistersThreads128Width4),
             (0.19420967741935485, Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -1345,8 +1263,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4), unsure: None,
         ranking: &[
             (0.182, Choice::TypeCudaPersistentRegistersThreads128Width4),
             (0.1798, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -1363,8 +1280,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width1), unsure: None,
         ranking: &[
             (0.2452, Choice::TypeCudaPersistentRegistersThreads128Width1),
             (0.1452, Choice::TypeCudaPersistentRegistersThreads128Width4),
@@ -1380,8 +1296,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads64Width4), unsure: None,
         ranking: &[
             (0.2712556603773585, Choice::TypeCudaPersistentRegistersThreads64Width4),
             (0.08965754716981132, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
@@ -1398,8 +1313,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width2), unsure: None,
         ranking: &[
             (0.2897, Choice::TypeCudaPersistentRegistersThreads128Width2),
             (0.2897, Choice::TypeCudaPersistentRegistersThreads64Width4),
@@ -1414,8 +1328,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4), unsure: None,
         ranking: &[
             (0.1982, Choice::TypeCudaPersistentRegistersThreads256Width4),
             (0.1752, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -1432,8 +1345,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2), unsure: None,
         ranking: &[
             (0.307, Choice::TypeCudaPersistentRegistersThreads256Width2),
             (0.1295, Choice::TypeCudaPersistentRegistersThreads256Width4),
@@ -1450,8 +1362,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width4), unsure: None,
         ranking: &[
             (0.2039, Choice::TypeCudaPersistentRegistersThreads256Width4),
             (0.2456, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -1468,8 +1379,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2), unsure: None,
         ranking: &[
             (0.2323, Choice::TypeCudaPersistentRegistersThreads256Width2),
             (0.1609, Choice::TypeCudaPersistentRegistersThreads256Width4),
@@ -1486,8 +1396,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads128Width4), unsure: None,
         ranking: &[
             (0.38604324324324324, Choice::TypeCudaPersistentRegistersThreads128Width4),
             (0.2801918918918919, Choice::TypeCudaPersistentRegistersThreads128Width2),
@@ -1506,8 +1415,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width4), unsure: None,
         ranking: &[
             (0.45372, Choice::TypeCudaPersistentRegistersThreads512Width4),
             (0.1303828, Choice::TypeCudaPersistentRegistersThreads512Width2),
@@ -1526,8 +1434,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1), unsure: None,
         ranking: &[
             (0.3444, Choice::TypeCudaPersistentRegistersThreads256Width1),
             (0.2333, Choice::TypeCudaPersistentRegistersThreads512Width1),
@@ -1544,8 +1451,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1), unsure: None,
         ranking: &[
             (0.1806, Choice::TypeCudaPersistentRegistersThreads256Width4),
             (0.2352, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -1562,8 +1468,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width1), unsure: None,
         ranking: &[
             (0.1952, Choice::TypeCudaPersistentRegistersThreads256Width4),
             (0.3223, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -1580,8 +1485,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads256Width2), unsure: None,
         ranking: &[
             (0.4295, Choice::TypeCudaPersistentRegistersThreads256Width2),
             (0.25, Choice::TypeCudaPersistentRegistersThreads256Width4),
@@ -1598,8 +1502,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width4), unsure: None,
         ranking: &[
             (0.4167, Choice::TypeCudaPersistentRegistersThreads512Width4),
             (0.4167, Choice::TypeCudaPersistentRegistersThreads256Width2),
@@ -1616,8 +1519,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads1024Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads1024Width1), unsure: None,
         ranking: &[
             (0.4259, Choice::TypeCudaPersistentRegistersThreads1024Width4),
             (0.2593, Choice::TypeCudaPersistentRegistersThreads1024Width2),
@@ -1634,8 +1536,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads1024Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads1024Width4), unsure: None,
         ranking: &[
             (0.5556, Choice::TypeCudaPersistentRegistersThreads1024Width4),
             (0.05556, Choice::TypeCudaPersistentRegistersThreads512Width4),
@@ -1652,8 +1553,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads1024Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads1024Width1), unsure: None,
         ranking: &[
             (0.2564, Choice::TypeCudaPersistentRegistersThreads1024Width4),
             (0.3333, Choice::TypeCudaPersistentRegistersThreads1024Width2),
@@ -1670,8 +1570,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1), unsure: None,
         ranking: &[
             (0.4810654545454545, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
             (0.18562727272727272, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
@@ -1692,8 +1591,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads512Width1), unsure: None,
         ranking: &[
             (0.2796615238095238, Choice::TypeCudaPersistentRegistersThreads512Width4),
             (0.12520819047619047, Choice::TypeCudaPersistentRegistersThreads512Width2),
@@ -1714,8 +1612,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1), unsure: None,
         ranking: &[
             (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
             (0.0, Choice::TypeCudaPersistentRegistersThreads512Width1),
@@ -1728,8 +1625,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaLooped4Threads1024Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaLooped4Threads1024Width1), unsure: None,
         ranking: &[
             (0.5, Choice::TypeCudaPersistentRegistersThreads512Width1),
             (0.1, Choice::TypeCudaPersistentRegistersThreads1024Width1),
@@ -1742,8 +1638,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaLooped4Threads1024Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaLooped4Threads1024Width1), unsure: None,
         ranking: &[
             (1.0, Choice::TypeCudaLooped4Threads1024Width1),
             (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
@@ -1754,8 +1649,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentSharedStages1Threads1024Width1), unsure: None,
         ranking: &[
             (0.625, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
             (0.25, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
@@ -1766,8 +1660,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1), unsure: None,
         ranking: &[
             (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
             (0.0, Choice::TypeCudaPersistentSharedStages1Threads1024Width1),
@@ -1780,8 +1673,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1), unsure: None,
         ranking: &[
             (0.7777999999999999, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
             (0.2222, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
@@ -1802,8 +1694,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1), unsure: None,
         ranking: &[
             (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
             (0.0, Choice::TypeCudaPersistentRegistersThreads512Width2),
@@ -1819,8 +1710,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4), unsure: None,
         ranking: &[
             (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
             (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
@@ -1837,8 +1727,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaLooped4Threads1024Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaLooped4Threads1024Width4), unsure: None,
         ranking: &[
             (0.4896, Choice::TypeCudaLooped4Threads1024Width4),
             (0.3021, Choice::TypeCudaLooped2Threads1024Width4),
@@ -1855,8 +1744,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaLooped4Threads1024Width2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaLooped4Threads1024Width2), unsure: None,
         ranking: &[
             (0.2262, Choice::TypeCudaPersistentRegistersThreads512Width4),
             (0.2619, Choice::TypeCudaPersistentRegistersThreads1024Width4),
@@ -1874,8 +1762,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster4Threads256Width4), unsure: None,
         ranking: &[
             (0.0, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
             (0.0, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
@@ -1892,8 +1779,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaLooped4Threads1024Width2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaLooped4Threads1024Width2), unsure: None,
         ranking: &[
             (0.5, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
             (0.4286, Choice::TypeCudaPersistentRegistersCluster2Threads512Width4),
@@ -1910,8 +1796,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1), unsure: None,
         ranking: &[
             (0.8419428571428571, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
             (0.1342274025974026, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
@@ -1928,8 +1813,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaLooped4Threads1024Width2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaLooped4Threads1024Width2), unsure: None,
         ranking: &[
             (0.3636, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
             (0.5, Choice::TypeCudaLooped4Threads1024Width4),
@@ -1946,8 +1830,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads256Width4), unsure: None,
         ranking: &[
             (0.8333, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
             (0.1667, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
@@ -1964,8 +1847,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1), unsure: None,
         ranking: &[
             (0.6140631578947368, Choice::TypeCudaPersistentRegistersCluster8Threads256Width4),
             (0.1842094736842105, Choice::TypeCudaPersistentRegistersCluster4Threads256Width4),
@@ -1982,8 +1864,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1), unsure: None,
         ranking: &[
             (0.75, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
             (0.25, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
@@ -2000,8 +1881,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4), unsure: None,
         ranking: &[
             (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
             (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
@@ -2018,8 +1898,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4), unsure: None,
         ranking: &[
             (0.84999, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
             (0.15001, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
@@ -2036,8 +1915,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4), unsure: None,
         ranking: &[
             (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
             (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
@@ -2054,8 +1932,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1), unsure: None,
         ranking: &[
             (0.9, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
             (0.1, Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
@@ -2070,8 +1947,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width1), unsure: None,
         ranking: &[
             (0.8, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
             (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
@@ -2088,8 +1964,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4), unsure: None,
         ranking: &[
             (1.0, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
             (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
@@ -2106,8 +1981,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4), unsure: None,
         ranking: &[
             (0.9167, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
             (0.0, Choice::TypeCudaPersistentRegistersCluster8Threads1024Width4),
@@ -2122,8 +1996,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaLooped4Threads1024Width2),
-        unsure: None,
+        best: Ok(Choice::TypeCudaLooped4Threads1024Width2), unsure: None,
         ranking: &[
             (0.625, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
             (0.375, Choice::TypeCudaLooped4Threads1024Width2),
@@ -2138,8 +2011,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
         outside: None,
     },
     Leaf {
-        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersCluster8Threads512Width4), unsure: None,
         ranking: &[
             (0.6667, Choice::TypeCudaPersistentRegistersCluster8Threads512Width4),
             (0.1389, Choice::TypeCudaLooped4Threads1024Width4),
@@ -2155,8 +2027,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
     },
     Leaf {
         // type=cuda_persistent=registers_threads=32_width=1_rows=4: 3 inputs, 1.007 times the best time (worst 1.014), at most 0.912 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width1Rows4), unsure: None,
         ranking: &[
             (0.06667, Choice::TypeCudaPersistentRegistersThreads32Width1Rows4),
             (0.15, Choice::TypeCudaPersistentRegistersThreads32Width4Rows8),
@@ -2174,8 +2045,7 @@ pub(crate) static LEAVES: [Leaf; 124] = [
     },
     Leaf {
         // type=cuda_persistent=registers_threads=32_width=2_rows=4: 9 inputs, 1.006 times the best time (worst 1.012), at most 0.544 times the fallback's
-        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
-        unsure: None,
+        best: Ok(Choice::TypeCudaPersistentRegistersThreads32Width2Rows4), unsure: None,
         ranking: &[
             (0.1759, Choice::TypeCudaPersistentRegistersThreads32Width2Rows4),
             (0.2315, Choice::TypeCudaPersistentRegistersThreads32Width4Rows4),

@@ -127,7 +127,12 @@ impl RankableChoices {
 /// Returns the leaf's ranking by these scores; empty if the order is that of its own.
 fn places_outside(leaf: &Leaf, scores: &[f64]) -> Vec<Place> {
     let mut places: Vec<Place> = leaf.places(false).collect();
-    places.sort_by(|a, b| scores[a.choice.index()].total_cmp(&scores[b.choice.index()]));
+    // A choice that is not learned for lack of evidence may be measured here all the same.
+    let is_unmeasured = |place: &Place| leaf.ranked(place.choice).is_none_or(|ranked| ranked.measured == 0);
+    places.sort_by(|a, b| {
+        let score = |place: &Place| scores[place.choice.index()];
+        is_unmeasured(a).cmp(&is_unmeasured(b)).then(score(a).total_cmp(&score(b)))
+    });
     places.iter_mut().for_each(|place| place.score = rounded(scores[place.choice.index()], 5));
     let same = places.iter().zip(&leaf.ranking).all(|(place, ranked)| place.choice == ranked.choice);
     if same { Vec::new() } else { places }

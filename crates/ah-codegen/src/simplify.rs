@@ -141,7 +141,8 @@ impl Policy<'_> {
         let decisions = self.decisions(leaf);
         let decides = |choice| decisions.iter().flatten().any(|(c, _)| *c == choice);
         let is_kept = |(i, choice): (usize, ChoiceId)| i < most || decides(choice);
-        let outside = leaf.outside.drain(..).enumerate().filter(|(i, p)| is_kept((*i, p.choice)));
+        // Without any place outside, the ranking inside would decide there too.
+        let outside = leaf.outside.drain(..).enumerate().filter(|(i, p)| *i == 0 || is_kept((*i, p.choice)));
         leaf.outside = outside.map(|(_, place)| place).collect();
         let is_outside = |choice: ChoiceId| leaf.outside.iter().any(|place| place.choice == choice);
         let ranking = leaf.ranking.drain(..).enumerate();

@@ -247,6 +247,12 @@ fn setting_up_says_what_does_not_fit() {
     assert!(matches!(other.build(), Err(SetupError::OtherOptimization { .. })));
 }
 
+/// Returns the text with `from`, which it must hold, replaced.
+fn changed(text: &str, from: &str, to: &str) -> String {
+    assert!(text.contains(from), "no {from} in {text}");
+    text.replace(from, to)
+}
+
 #[test]
 fn models_in_a_folder_are_swapped_while_the_program_runs() {
     let folder = tempfile::tempdir().unwrap();
@@ -265,15 +271,16 @@ fn models_in_a_folder_are_swapped_while_the_program_runs() {
     assert_eq!((answer().choice, answer().fallback), ("pad", None));
 
     // The threshold moves from 100 to 500: k = 101 goes the other way.
-    let second = model.to_json().replace("100.0", "500.0").replace("First", "Second, and longer");
+    let second = changed(&model.to_json(), "\"threshold\":100", "\"threshold\":500");
+    let second = changed(&second, "First", "Second, and longer");
     std::fs::write(&path, &second).unwrap();
     reload_models();
     assert_eq!((answer().choice, answer().fallback), ("orig", None));
     assert!(auto.explain().contains("Second, and longer serves"), "{}", auto.explain());
 
     // A file that holds no model leaves the previous model in place.
-    for broken in ["{", "", &second[..second.len() / 2], &second.replace("\"version\": 1", "\"version\": 9")]
-    {
+    let newer = changed(&second, "\"version\": ", "\"version\": 9");
+    for broken in ["{", "", &second[..second.len() / 2], &newer] {
         std::fs::write(&path, broken).unwrap();
         reload_models();
         assert_eq!((answer().choice, answer().fallback), ("orig", None), "{broken}");
@@ -325,7 +332,8 @@ fn threads_decide_while_models_are_swapped() {
     let path = folder.path().join("model.json");
     let first = pad_mm("First", None).to_json();
     // The models differ for k = 101 (pad or orig) and agree for k = 100 (orig).
-    let texts = [first.clone(), first.replace("100.0", "500.0").replace("First", "The second")];
+    let second = changed(&first, "\"threshold\":100", "\"threshold\":500");
+    let texts = [first, changed(&second, "First", "The second")];
     std::fs::write(&path, &texts[0]).unwrap();
     let auto = builder().environment(environment).build().unwrap();
     let stop = std::sync::atomic::AtomicBool::new(false);

@@ -52,7 +52,7 @@ Examples:
   A page for a browser:
     ah-train report model.json train.txt -o report.html
   Markdown for a pull request:
-    ah-train report model.json train.txt -o report.md";
+    ah-train report model.json train.txt --markdown";
 
 const IMPORT_EXAMPLES: &str = "\
 Examples:
@@ -133,6 +133,9 @@ pub struct ReportArgs {
     /// Where to write the page; Markdown if the name ends in .md.
     #[arg(long, short, default_value = "report.html", value_name = "FILE")]
     pub output: PathBuf,
+    /// Print Markdown instead, for a pull request.
+    #[arg(long, conflicts_with = "output")]
+    pub markdown: bool,
     /// Skip malformed rows and count them.
     #[arg(long)]
     pub skip_bad_rows: bool,

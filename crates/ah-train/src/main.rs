@@ -163,6 +163,9 @@ fn report(args: &ReportArgs) -> Result<(), Failure> {
     let model = Model::read(&args.model)?;
     let evaluation = ah_train::evaluate(&model, &args.logs, args.skip_bad_rows)?;
     warn(&evaluation.warnings);
+    if args.markdown {
+        return Ok(stdout(&report::page::markdown(&model, &evaluation, None))?);
+    }
     write_page(&model, &evaluation, None, &args.output)
 }
 

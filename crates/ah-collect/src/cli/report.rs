@@ -10,8 +10,16 @@ use ah_types::{Optimization, artefact};
 use crate::describe::LogReport;
 use crate::error::CollectError;
 
+const EXAMPLES: &str = "\
+Examples:
+  A page to look at:
+    ah-collect report train.txt -o report.html
+  Markdown for a pull request:
+    ah-collect report train.txt --markdown";
+
 /// The flags of `ah-collect report`.
 #[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct ReportFlags {
     /// The logs, plain or gzip, read as one
     #[arg(required = true, value_name = "LOG")]

@@ -84,7 +84,8 @@ impl FittedTrees {
     /// Computes the prices on the rows that the trees were learned from.
     pub fn assess(&mut self, table: &Table, rows: &Rows<'_>, fallback: ChoiceId, limit: f64) {
         for tree in &mut self.trees {
-            tree.prices = Prices::new(tree, table, rows, fallback, limit);
+            let FittedTree { tree, scores, prices, lesson, .. } = tree;
+            *prices = Prices::new(tree, scores, lesson.as_ref(), table, rows, fallback, limit);
         }
     }
 

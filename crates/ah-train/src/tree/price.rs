@@ -23,8 +23,9 @@
 
 use ah_types::ChoiceId;
 
-use super::fitted::FittedTree;
+use super::grown::GrownTree;
 use super::lesson::Lesson;
+use super::scores::Scores;
 use crate::data::{COST_ONE, Rows, Table};
 
 /// The parent's risk weighs as much as this many inputs. Slow inputs are rare, so a leaf alone shows
@@ -55,16 +56,21 @@ struct SlowCount {
 }
 
 impl Prices {
-    /// Returns the prices of all nodes, from the rows that reach them.
-    pub fn new(fitted: &FittedTree, table: &Table, rows: &Rows<'_>, fallback: ChoiceId, limit: f64) -> Self {
+    /// Returns the prices of all nodes, from the rows that reach them. A student's also come from its lesson.
+    pub fn new(
+        tree: &GrownTree,
+        scores: &Scores,
+        lesson: Option<&Lesson>,
+        table: &Table,
+        rows: &Rows<'_>,
+        fallback: ChoiceId,
+        limit: f64,
+    ) -> Self {
         let choices = table.choices.len();
-        let counts = count(fitted, table, rows, fallback, limit);
-        let (kappa, scores) = match &fitted.lesson {
-            Some(lesson) => (STUDENT_KAPPA, &lesson.scores),
-            None => (KAPPA, &fitted.scores),
-        };
+        let counts = count(tree, lesson, table, rows, fallback, limit);
+        let (kappa, scores) = lesson.map_or((KAPPA, scores), |lesson| (STUDENT_KAPPA, &lesson.scores));
         let mut risks = vec![0.0; counts.len()];
-        for (node, grown) in fitted.tree.nodes.iter().enumerate() {
+        for (node, grown) in tree.nodes.iter().enumerate() {
             for choice in 0..choices {
                 let at = node * choices + choice;
                 let SlowCount { inputs, slow } = counts[at];
@@ -84,7 +90,7 @@ impl Prices {
                 f32::INFINITY
             } else {
                 // A student's risk without inputs is that of the nodes above, by its teacher.
-                let is_known = count.inputs >= MIN_INPUTS || fitted.lesson.is_some();
+                let is_known = count.inputs >= MIN_INPUTS || lesson.is_some();
                 let risk = if is_known { *risk } else { 1.0 };
                 (risk / saved) as f32
             }
@@ -99,13 +105,14 @@ impl Prices {
 }
 
 fn count(
-    fitted: &FittedTree,
+    tree: &GrownTree,
+    lesson: Option<&Lesson>,
     table: &Table,
     rows: &Rows<'_>,
     fallback: ChoiceId,
     limit: f64,
 ) -> Vec<SlowCount> {
-    let (tree, choices) = (&fitted.tree, table.choices.len());
+    let choices = table.choices.len();
     let mut counts = vec![SlowCount::default(); tree.nodes.len() * choices];
     for &input in rows.inputs {
         let Some(base) = table.usable(input, fallback) else { continue };
@@ -116,7 +123,7 @@ fn count(
             count.slow += f64::from(u8::from(cell.is_slower(base, limit)));
         }
     }
-    if let Some(Lesson { costs, leaves, .. }) = &fitted.lesson {
+    if let Some(Lesson { costs, leaves, .. }) = lesson {
         for &(row, leaf) in leaves {
             let costs = costs.of(row);
             let Some(base) = costs.iter().find(|c| c.choice == fallback) else { continue };

@@ -2,8 +2,10 @@
 
 use std::ffi::OsString;
 
+#[cfg(feature = "shell")]
+use clap::ColorChoice;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, ColorChoice, Command, CommandFactory, Parser};
+use clap::{Args, Command, CommandFactory, Parser};
 
 use crate::messages::{Color, Verbosity, set_style};
 
@@ -54,10 +56,13 @@ pub(crate) fn command<T: CommandFactory>() -> Command {
 #[must_use]
 pub fn matches(command: Command) -> clap::ArgMatches {
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    command.color(color(&arguments)).get_matches_from(arguments)
+    #[cfg(feature = "shell")]
+    let command = command.color(color(&arguments));
+    command.get_matches_from(arguments)
 }
 
 /// Returns the value of `--color`: clap prints its own errors before all arguments are known.
+#[cfg(feature = "shell")]
 fn color(arguments: &[OsString]) -> ColorChoice {
     let mut words = arguments.iter().filter_map(|word| word.to_str());
     while let Some(word) = words.next() {

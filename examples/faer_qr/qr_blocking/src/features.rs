@@ -21,6 +21,12 @@ use crate::choice::Choice;
 use crate::context::{self, Row};
 use crate::number::*;
 
+/// `ceil(m/64)*ceil(n/16)`: `ceil(m / 64) * ceil(n / 16)`
+#[inline]
+pub(crate) fn ceil_m_over_64_times_ceil_n_over_16(row: &impl Row) -> Option<f64> {
+    defined(ceil(row.m() / 64.0) * ceil(row.n() / 16.0))
+}
+
 /// `ceil(m/128)*n`: `ceil(m / 128) * n`
 #[inline]
 pub(crate) fn ceil_m_over_128_times_n(row: &impl Row) -> Option<f64> {
@@ -33,6 +39,18 @@ pub(crate) fn feature_1_over_1_over_m_plus_1_over_n(row: &impl Row) -> Option<f6
     defined(divide(1.0, divide(1.0, row.m()) + divide(1.0, row.n())))
 }
 
+/// `m/n`: `m / n`
+#[inline]
+pub(crate) fn m_over_n(row: &impl Row) -> Option<f64> {
+    defined(divide(row.m(), row.n()))
+}
+
+/// `min(m,n)`: `min(m, n)`
+#[inline]
+pub(crate) fn min_m_n(row: &impl Row) -> Option<f64> {
+    defined(min(row.m(), row.n()))
+}
+
 /// `ceil(m/32)*n`: `ceil(m / 32) * n`
 #[inline]
 pub(crate) fn ceil_m_over_32_times_n(row: &impl Row) -> Option<f64> {
@@ -43,10 +61,4 @@ pub(crate) fn ceil_m_over_32_times_n(row: &impl Row) -> Option<f64> {
 #[inline]
 pub(crate) fn m_times_n(row: &impl Row) -> Option<f64> {
     defined(row.m() * row.n())
-}
-
-/// `m/n`: `m / n`
-#[inline]
-pub(crate) fn m_over_n(row: &impl Row) -> Option<f64> {
-    defined(divide(row.m(), row.n()))
 }

@@ -31,6 +31,11 @@ pub(crate) fn divide(a: f64, b: f64) -> f64 {
     if b == 0.0 { f64::NAN } else { a / b }
 }
 
+#[inline]
+pub(crate) fn min(a: f64, b: f64) -> f64 {
+    if b < a || b.is_nan() { b } else { a }
+}
+
 /// Every f64 from here on is whole.
 const WHOLE: f64 = 4503599627370496.0;
 

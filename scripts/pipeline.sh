@@ -26,7 +26,7 @@ if [ "$backend" = auto ]; then
   backend=cuda
   if ! reason=$("$bin/ah-collect" --list --name pad_mm --backend cuda 2>&1 >/dev/null); then
     backend=cpu
-    echo "measuring on the CPU: $reason" >&2
+    echo "measuring on the CPU: ${reason#error: --backend cuda: }" >&2
   fi
 fi
 case $backend in

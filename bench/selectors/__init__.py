@@ -1,10 +1,11 @@
 """The selectors, by name. Each makes a ``Fitted`` of a task and the inputs to learn from."""
 
-from . import ah_train, fixed, lightgbm, scikit
+from . import ah_train, fixed, lightgbm, pytorch, scikit
 
 SELECTORS = {
     "fallback": fixed.fallback,
     "best-single": fixed.best_single,
+    "pytorch": pytorch.fit,
     "tree-8": scikit.tree,
     "forest": scikit.forest,
     "lightgbm": lightgbm.fit,

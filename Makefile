@@ -16,7 +16,7 @@ SEED ?= 1
 MAX_RISK ?= 0.05
 BACKEND ?= auto
 
-.PHONY: help setup pipeline test lint bench check-generated examples docs
+.PHONY: help setup pipeline test lint bench check-generated examples package docs
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -46,6 +46,9 @@ check-generated: ## Prove that generated/ follows byte for byte from data/
 
 examples: ## Build and test examples/, which need other crates than the tools do
 	scripts/examples.sh
+
+package: ## Pack all crates as crates.io takes them, without building them again
+	cargo package --workspace --no-verify
 
 docs: ## The API's documentation, and the book where mdbook is installed (book/)
 	cargo doc --workspace --no-deps

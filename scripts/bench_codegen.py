@@ -7,8 +7,10 @@
 Ours decides from the logged values: derived features and precondition included. m2cgen and tl2cgen
 know neither, so they are given a tree of one output (the number of the leaf) and the values of its
 features, computed before; all must end in the same leaves. PyTorch's own heuristic for the
-optimization is called as PyTorch calls it. Each decides all distinct contexts of the log in turn.
-Prints nanoseconds a decision: the median of the rounds, and the least. What is not installed is passed over.
+optimization is called as PyTorch calls it. Each decides all distinct contexts of the log, in another
+order each round, so that the branch predictor learns no sequence; give a log that the model did not learn from.
+Prints nanoseconds a decision: the median of the rounds, the least, and the 99th percentile of single decisions,
+less the cost of reading the clock. What is not installed is passed over.
 """
 
 import csv
@@ -26,6 +28,7 @@ import time
 import types
 
 ROUNDS = 301
+SINGLE_ROUNDS = 21
 C_FLAGS = ["gcc", "-O3"]
 
 
@@ -53,20 +56,41 @@ def rust(work, crate, rows):
     (project / "src/main.rs").write_text(
         f"""use std::hint::black_box;
 use std::time::Instant;
-fn times(contexts: &[{name}::Context], f: impl Fn(&{name}::Context) -> usize) {{
-    let mut times: Vec<f64> = (0..{ROUNDS}).map(|_| {{
+fn shuffle(contexts: &mut [{name}::Context], seed: &mut u64) {{
+    for i in (1..contexts.len()).rev() {{
+        *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        contexts.swap(i, (*seed >> 33) as usize % (i + 1));
+    }}
+}}
+fn quantile(times: &mut [f64], share: f64) -> f64 {{
+    times.sort_by(f64::total_cmp);
+    times[((times.len() - 1) as f64 * share) as usize]
+}}
+fn times(contexts: &mut [{name}::Context], f: impl Fn(&{name}::Context) -> usize) {{
+    let mut seed = 1;
+    let mut rounds: Vec<f64> = (0..{ROUNDS}).map(|_| {{
+        shuffle(contexts, &mut seed);
         let begin = Instant::now();
-        for c in contexts {{ black_box(f(black_box(c))); }}
+        for c in &*contexts {{ black_box(f(black_box(c))); }}
         begin.elapsed().as_nanos() as f64 / contexts.len() as f64
     }}).collect();
-    times.sort_by(f64::total_cmp);
-    print!("{{:.2}} {{:.2}} ", times[{ROUNDS} / 2], times[0]);
+    let mut clock: Vec<f64> = (0..10_000).map(|_| Instant::now().elapsed().as_nanos() as f64).collect();
+    let mut single: Vec<f64> = (0..{SINGLE_ROUNDS}).flat_map(|_| {{
+        shuffle(contexts, &mut seed);
+        contexts.iter().map(|c| {{
+            let begin = Instant::now();
+            black_box(f(black_box(c)));
+            begin.elapsed().as_nanos() as f64
+        }}).collect::<Vec<f64>>()
+    }}).collect();
+    let p99 = quantile(&mut single, 0.99) - quantile(&mut clock, 0.5);
+    print!("{{:.1}} {{:.1}} {{:.0}} ", quantile(&mut rounds, 0.5), rounds[0], p99);
 }}
 fn main() {{
     let text = std::fs::read_to_string(std::env::args().nth(1).unwrap()).unwrap();
-    let contexts: Vec<_> = text.lines().map(|l| {{ let v: Vec<&str> = l.split('\\t').collect(); {name}::Context {{ {reads} }} }}).collect();
-    times(&contexts, |c| {name}::choose(c).map_or(999, |c| c as usize));
-    times(&contexts, |c| {name}::ranked(c).len());
+    let mut contexts: Vec<_> = text.lines().map(|l| {{ let v: Vec<&str> = l.split('\\t').collect(); {name}::Context {{ {reads} }} }}).collect();
+    times(&mut contexts, |c| {name}::choose(c).map_or(999, |c| c as usize));
+    times(&mut contexts, |c| {name}::ranked(c).len());
 }}
 """
     )
@@ -76,27 +100,38 @@ fn main() {{
 
 C_TIMING = f"""
 #define _POSIX_C_SOURCE 199309L
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 static double now(void) {{ struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1e9 + t.tv_nsec; }}
 static int order(const void *a, const void *b) {{ double x = *(const double *)a, y = *(const double *)b; return (x > y) - (x < y); }}
-#define TIMES(COUNT, CALL) do {{ static double times[{ROUNDS}]; int r; size_t i; \\
-    for (r = 0; r < {ROUNDS}; ++r) {{ double begin = now(); for (i = 0; i < (COUNT); ++i) {{ CALL; }} times[r] = (now() - begin) / (COUNT); }} \\
-    qsort(times, {ROUNDS}, sizeof *times, order); printf("%.2f %.2f ", times[{ROUNDS} / 2], times[0]); }} while (0)
+static uint64_t seed = 1;
+static size_t next(size_t below) {{ seed = seed * 6364136223846793005u + 1442695040888963407u; return (size_t)(seed >> 33) % below; }}
+#define SHUFFLE(ROWS, COUNT) do {{ for (i = (COUNT) - 1; i > 0; --i) {{ size_t j = next(i + 1); \\
+    memcpy(&spare, &ROWS[i], sizeof spare); memcpy(&ROWS[i], &ROWS[j], sizeof spare); memcpy(&ROWS[j], &spare, sizeof spare); }} }} while (0)
+/* Times CALL on each of ROWS, which it reads by the variable i. */
+#define TIMES(ROWS, COUNT, CALL) do {{ static double times[{ROUNDS}], clock_[10000]; double *single; int r; size_t i, k = 0; __typeof__(ROWS[0]) spare; \\
+    single = malloc(sizeof(double) * {SINGLE_ROUNDS} * (COUNT)); \\
+    for (r = 0; r < {ROUNDS}; ++r) {{ double begin; SHUFFLE(ROWS, COUNT); begin = now(); for (i = 0; i < (COUNT); ++i) {{ CALL; }} times[r] = (now() - begin) / (COUNT); }} \\
+    for (r = 0; r < 10000; ++r) {{ double begin = now(); clock_[r] = now() - begin; }} \\
+    for (r = 0; r < {SINGLE_ROUNDS}; ++r) {{ SHUFFLE(ROWS, COUNT); for (i = 0; i < (COUNT); ++i) {{ double begin = now(); CALL; single[k++] = now() - begin; }} }} \\
+    qsort(times, {ROUNDS}, sizeof *times, order); qsort(clock_, 10000, sizeof *clock_, order); qsort(single, k, sizeof *single, order); \\
+    printf("%.1f %.1f %.0f ", times[{ROUNDS} / 2], times[0], single[(size_t)((double)(k - 1) * 0.99)] - clock_[5000]); free(single); }} while (0)
 """
 
 
-def c(work, header, votes, rows):
+def c(work, header, rows):
     prefix = header.stem
+    buffered = f"{prefix}_ranked_choice *ranking)" in header.read_text()
     fields = re.search(r"typedef struct \{(.*?)\n\} " + prefix + "_context;", header.read_text(), re.S)[1]
     fields = re.findall(r"(int64_t|double|int) (\w+);", fields)
     reads = []
     for kind, name in fields:
         value = {"int64_t": "strtoll(f, 0, 10)", "double": "strtod(f, 0)", "int": f"{prefix}_{name}_is(f, strlen(f))"}[kind]
         reads.append(f"c->{name} = {value}; f += strlen(f) + 1;")
-    ranked = f"sink = {prefix}_ranked(&contexts[i], ranking)" if votes else f"size_t k; {prefix}_ranked(&contexts[i], &k); sink = k"
+    ranked = f"sink = {prefix}_ranked(&contexts[i], ranking)" if buffered else f"size_t n_; {prefix}_ranked(&contexts[i], &n_); sink = n_"
     source = work / "latency.c"
     source.write_text(
         f"""{C_TIMING}
@@ -105,8 +140,8 @@ static {prefix}_context contexts[1 << 16];
 int main(int n, char **v) {{
     static char line[1 << 16]; static {prefix}_ranked_choice ranking[{prefix.upper()}_CHOICES]; volatile size_t sink; size_t count = 0; FILE *in = fopen(v[1], "r"); (void)n; (void)ranking;
     while (fgets(line, sizeof line, in)) {{ {prefix}_context *c = &contexts[count++]; char *f = line, *p; for (p = line; *p; ++p) if (*p == '\\t' || *p == '\\n') *p = 0; {" ".join(reads)} }}
-    TIMES(count, sink = (size_t){prefix}_choose(&contexts[i]));
-    TIMES(count, {ranked});
+    TIMES(contexts, count, sink = (size_t){prefix}_choose(&contexts[i]));
+    TIMES(contexts, count, {ranked});
     (void)sink; return 0;
 }}
 """
@@ -119,14 +154,14 @@ int main(int n, char **v) {{
 class Peers:
     """The model's one tree over columns of numbers, as other generators take it."""
 
-    def __init__(self, work, artifact, model, found):
+    def __init__(self, work, module, model, found):
         self.work, self.nodes = work, model["trees"][0]["nodes"]
         self.columns = sorted({self.column(n) for n in self.nodes if "left" in n}, key=str)
         self.leaf = {}
         for at, node in enumerate(self.nodes):
             if "left" not in node:
                 self.leaf[at] = len(self.leaf)
-        values = derived_values(artifact, model, found)
+        values = derived_values(module, model, found)
         self.rows = [[self.value(row, *column) for column in self.columns] for row in values]
         self.expected = [self.end(row) for row in self.rows]
 
@@ -142,14 +177,18 @@ class Peers:
         """Column and threshold: a category is 1 where it is the one asked for, and goes right."""
         return self.columns.index(self.column(node)), node.get("threshold", 0.5)
 
+    def child(self, at, right):
+        left = self.nodes[at]["left"]
+        return self.nodes[at].get("right", left + 1) if right else left
+
     def end(self, row):
         at = 0
         while "left" in self.nodes[at]:
             column, threshold = self.split(self.nodes[at])
-            at = self.nodes[at]["left" if row[column] <= threshold else "right"]
+            at = self.child(at, row[column] > threshold)
         return self.leaf[at]
 
-    def time(self, source, call, declare, fill):
+    def time(self, source, call, declare, fill, rows="rows"):
         """Builds a program around generated C; it must find the same leaves."""
         data = self.work / "columns.bin"
         data.write_bytes(b"".join(struct.pack(f"{len(r)}d", *r) for r in self.rows))
@@ -164,7 +203,7 @@ int main(int n, char **v) {{
     if (fread(rows, sizeof rows, 1, in) != 1) return 1;
     {fill}
     for (i = 0; i < {count}; ++i) fprintf(stderr, "%.0f\\n", {call});
-    TIMES({count}, sink = {call});
+    TIMES({rows}, {count}, sink = {call});
     (void)sink; (void)j; return 0;
 }}
 """.replace("COUNT_", str(count)).replace("WIDTH_", str(width))
@@ -176,7 +215,7 @@ int main(int n, char **v) {{
             done = subprocess.run([program, data], check=True, capture_output=True, text=True)
             if [int(x) for x in done.stderr.split()] != self.expected:
                 sys.exit(f"error: {source}: other leaves than the model's")
-            return [*done.stdout.split(), "-", "-"]
+            return [*done.stdout.split(), "-", "-", "-"]
 
         return run
 
@@ -186,12 +225,12 @@ int main(int n, char **v) {{
         from sklearn.tree import DecisionTreeRegressor
 
         order = self.nodes
-        column = lambda key, other: numpy.array([n[key] if "left" in n else other for n in order])
+        children = lambda right: numpy.array([self.child(i, right) if "left" in n else -1 for i, n in enumerate(order)])
         split = [self.split(n) if "left" in n else (-2, -2.0) for n in order]
         tree = DecisionTreeRegressor().fit(numpy.zeros((2, len(self.columns))), [0, 1])
         tree.tree_ = types.SimpleNamespace(
-            children_left=column("left", -1),
-            children_right=column("right", -1),
+            children_left=children(False),
+            children_right=children(True),
             feature=numpy.array([s[0] for s in split]),
             threshold=numpy.array([s[1] for s in split], dtype=float),
             value=numpy.array([[[float(self.leaf.get(i, 0))]] for i in range(len(order))]),
@@ -228,7 +267,7 @@ int main(int n, char **v) {{
                 column, threshold = self.split(node)
                 builder.numerical_test(
                     feature_id=column, threshold=threshold, default_left=True, opname="<=",
-                    left_child_key=node["left"], right_child_key=node["right"],
+                    left_child_key=self.child(at, False), right_child_key=self.child(at, True),
                 )
             else:
                 builder.leaf(float(self.leaf[at]))
@@ -238,39 +277,24 @@ int main(int n, char **v) {{
         tl2cgen.generate_c_code(builder.commit(), folder, {"parallel_comp": 0})
         declare = f'#include "{(folder / "header.h").resolve()}"\nstatic union Entry entries[COUNT_][WIDTH_];\nstatic double leaf(union Entry *e) {{ double x = 0; predict(e, 1, &x); return x; }}'
         fill = "for (i = 0; i < COUNT_; ++i) for (j = 0; j < WIDTH_; ++j) entries[i][j].fvalue = rows[i][j];"
-        return self.time(folder / "main.c", "leaf(entries[i])", declare, fill)
+        return self.time(folder / "main.c", "leaf(entries[i])", declare, fill, "entries")
 
 
-def stand_ins():
-    """The artifact imports PyTorch; where there is none, names suffice to compute features."""
-    if importlib.util.find_spec("torch"):
-        return
-    for name in ("torch", "torch._inductor", "torch._inductor.autoheuristic"):
-        sys.modules[name] = types.ModuleType(name)
-    for name in ("autoheuristic_utils", "learnedheuristic_interface"):
-        module = types.ModuleType(f"torch._inductor.autoheuristic.{name}")
-        for word in ("AHContext", "AHMetadata", "Choice", "LearnedHeuristicDecision"):
-            setattr(module, word, object)
-        sys.modules[module.__name__] = module
-
-
-def derived_values(path, model, found):
-    """All features of each context: the artifact's own functions compute the derived ones."""
-    stand_ins()
-    spec = importlib.util.spec_from_file_location("artifact", path)
-    artifact = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(artifact)
-    functions = re.findall(r"^# `(.*?)`: .*\ndef _feature_(\w+)\(context(.*?)\):", path.read_text(), re.M)
+def derived_values(module, model, found):
+    """All features of each context: the functions of the target python compute the derived ones."""
+    functions = re.findall(r"^# `(.*?)`: .*\ndef _feature_(\w+)\((.*?)\)", module.read_text(), re.M)
+    spec = importlib.util.spec_from_file_location("heuristic", module)
+    heuristic = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(heuristic)
     rows = []
     for row in found:
         values = {}
         for feature, text in zip(model["features"], row):
             values[feature["name"]] = text if feature["kind"] == "categorical" else float(text)
-        context = types.SimpleNamespace(get_value=values.__getitem__)
-        known = {}
+        known = {parameter: values[name] for parameter, name in zip(heuristic.PARAMETERS, heuristic.FEATURES)}
         for name, identifier, parameters in functions:
-            arguments = [known[p] for p in re.findall(r"\w+", parameters)]
-            known[identifier] = values[name] = getattr(artifact, f"_feature_{identifier}")(context, *arguments)
+            arguments = [known[p] for p in re.findall(r"(\w+):", parameters)]
+            known[identifier] = values[name] = getattr(heuristic, f"_feature_{identifier}")(*arguments)
         rows.append(values)
     return rows
 
@@ -307,7 +331,7 @@ def pytorch(model, found):
         for one in built:
             decide(one)
         times.append((time.perf_counter_ns() - begin) / len(found))
-    return [f"{statistics.median(times):.0f}", f"{min(times):.0f}", "-", "-"]
+    return [f"{statistics.median(times):.0f}", f"{min(times):.0f}", "-", "-", "-", "-"]
 
 
 def main():
@@ -315,9 +339,8 @@ def main():
     work = pathlib.Path(sys.argv[3] if len(sys.argv) > 3 else "target/latency")
     work.mkdir(parents=True, exist_ok=True)
     codegen = os.environ.get("AH_CODEGEN", "target/release/ah-codegen")
-    subprocess.run([codegen, sys.argv[1], "--target", "rust,c,pytorch", "--out", work / "generated"], check=True)
+    subprocess.run([codegen, sys.argv[1], "--target", "rust,c,python", "--out", work / "generated"], check=True)
     (crate,) = (p for p in (work / "generated").iterdir() if p.is_dir())
-    (artifact,) = (work / "generated").glob("_*.py")
     header = work / "generated" / f"{crate.name}.h"
     rows = work / "contexts.tsv"
     found = contexts(model, sys.argv[2])
@@ -325,9 +348,9 @@ def main():
     votes = len(model["trees"]) > 1
     leaves = sum("ranking" in n for t in model["trees"] for n in t["nodes"])
 
-    ways = [("Rust", lambda: rust(work, crate, rows)), ("C, gcc -O3", lambda: c(work, header, votes, rows))]
+    ways = [("Rust", lambda: rust(work, crate, rows)), ("C, gcc -O3", lambda: c(work, header, rows))]
     if not votes:
-        peers = Peers(work, artifact, model, found)
+        peers = Peers(work, work / "generated" / f"{crate.name}.py", model, found)
         ways += [("m2cgen, gcc -O3 (features given)", peers.m2cgen), ("tl2cgen, gcc -O3 (features given)", peers.tl2cgen)]
     ways.append(("PyTorch's own, CPython", lambda: lambda: pytorch(model, found)))
     built = []
@@ -337,14 +360,14 @@ def main():
         except ImportError as error:
             print(f"passed over: {name}: {error}", file=sys.stderr)
     print(f"{len(found)} distinct contexts, {leaves} leaves; nanoseconds a decision, median (least) of {ROUNDS} rounds")
-    print("| code | choose | ranked |\n| --- | --- | --- |")
+    print("| code | choose | p99 | ranked | p99 |\n| --- | --- | --- | --- | --- |")
     for name, run in built:
         try:
-            median, least, ranked, ranked_least = run()
+            median, least, p99, ranked, ranked_least, ranked_p99 = run()
         except ImportError as error:
             print(f"passed over: {name}: {error}", file=sys.stderr)
             continue
-        print(f"| {name} | {median} ({least}) | {ranked} ({ranked_least}) |")
+        print(f"| {name} | {median} ({least}) | {p99} | {ranked} ({ranked_least}) | {ranked_p99} |")
 
 
 if __name__ == "__main__":

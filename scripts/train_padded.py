@@ -245,12 +245,17 @@ def main():
     if given.child:
         return child(given)
     results = []
-    for result in run(given, given.models.split(",")):
-        results.append(result)
-        if given.json:
-            with open(given.json, "a") as file:
-                print(json.dumps(result), file=file)
-        print(f"{result['model']}, {WAYS[result['way']]}: {result['ms']:.2f} ms", file=sys.stderr)
+    try:
+        for result in run(given, given.models.split(",")):
+            results.append(result)
+            if given.json:
+                with open(given.json, "a") as file:
+                    print(json.dumps(result), file=file)
+            print(f"{result['model']}, {WAYS[result['way']]}: {result['ms']:.2f} ms", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("interrupted: the table has the runs so far", file=sys.stderr)
+    if not results:
+        return 130
     print(f"{results[0]['device']}, PyTorch {results[0]['torch']}, {time.strftime('%Y-%m-%d')}")
     print("\n".join(table(results)))
     return None

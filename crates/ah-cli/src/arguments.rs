@@ -19,7 +19,7 @@ pub struct TerminalFlags {
     /// Print details too
     #[arg(long, short, global = true)]
     verbose: bool,
-    /// When to color messages
+    /// When to colour messages
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: Color,
 }

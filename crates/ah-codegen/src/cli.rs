@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ah_cli::ShellCommand;
 use ah_cli::arguments::{TerminalFlags, one_of};
 use ah_codegen::{Detail, TARGETS, Target, WriteMode};
-use clap::{Args, Parser, ValueEnum};
+use clap::{Args, Parser};
 
 /// Turn a learned model into source code.
 ///
@@ -59,8 +59,8 @@ pub struct RequestArguments {
     #[arg(long, value_name = "DIR", default_value = "generated")]
     pub out: PathBuf,
     /// Write, compare with what is there, or report what would be written
-    #[arg(long, value_enum, default_value_t = ModeArgument::Write)]
-    pub mode: ModeArgument,
+    #[arg(long, value_enum, default_value_t = WriteMode::Write)]
+    pub mode: WriteMode,
     /// Templates that replace the built-in ones file by file, such as DIR/rust/src/lib.rs.tera
     #[arg(long, value_name = "DIR")]
     pub templates: Option<PathBuf>,
@@ -70,23 +70,6 @@ pub struct RequestArguments {
     /// Print the report as JSON on standard output, with the difference
     #[arg(long)]
     pub json: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ModeArgument {
-    Write,
-    Check,
-    DryRun,
-}
-
-impl From<ModeArgument> for WriteMode {
-    fn from(mode: ModeArgument) -> Self {
-        match mode {
-            ModeArgument::Write => Self::Write,
-            ModeArgument::Check => Self::Check,
-            ModeArgument::DryRun => Self::DryRun,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ pub fn generate(request: &Request<'_>) -> Result<Report, CodegenError> {
     request.model.validate().map_err(CodegenError::Invalid)?;
     let templates = Templates::load(request.templates)?;
     let model = simplify(request.model, request.detail);
-    let lowered = lower::lower(&model);
+    let lowered = lower::lower(&model, lower::is_large(request.model));
     lowered.check_size()?;
     let surroundings = Surroundings {
         out: request.out,

@@ -52,7 +52,7 @@ fn run(arguments: &RequestArguments) -> Result<u8, Failure> {
             ranking: arguments.ranking,
             explain: arguments.explain,
         },
-        mode: arguments.mode.into(),
+        mode: arguments.mode,
         templates: arguments.templates.as_deref(),
         runtime_path: arguments.runtime_path.as_deref(),
     })?;

@@ -107,17 +107,18 @@ impl fmt::Display for Report {
         for generated in &self.generated {
             let (target, place) = (generated.target, generated.place.display());
             let changed = generated.changes.iter().filter(|(_, c)| *c != Change::Same).count();
-            let files = generated.files.len();
+            let count = generated.files.len();
+            let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
             match (self.mode, changed) {
-                (_, 0) => writeln!(f, "{target}: {place} is up to date ({files} files)")?,
+                (_, 0) => writeln!(f, "{target}: {place} is up to date ({files})")?,
                 (WriteMode::Write, _) => {
-                    writeln!(f, "{target}: wrote {place} ({files} files, {changed} changed)")?;
+                    writeln!(f, "{target}: wrote {place} ({files}, {changed} changed)")?;
                 }
                 (WriteMode::Check, _) => {
-                    writeln!(f, "{target}: {place} differs in {changed} of {files} files")?;
+                    writeln!(f, "{target}: {place} differs in {changed} of {files}")?;
                 }
                 (WriteMode::DryRun, _) => {
-                    writeln!(f, "{target}: would write {place} ({files} files, {changed} changed)")?;
+                    writeln!(f, "{target}: would write {place} ({files}, {changed} changed)")?;
                 }
             }
         }

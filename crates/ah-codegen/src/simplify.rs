@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use ah_types::{ChoiceId, Leaf, Model, Node, OutsidePolicy, Place, RankedChoice, Tree};
 
-use crate::lower::MOST_BRANCHED_LEAVES;
+use crate::lower::is_large;
 
 /// How much of a model the generated code contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,24 +34,34 @@ impl Detail {
 ///
 /// [`Model::choose`] returns the same choice if every feature has a value: a removed test no longer needs
 /// one. If a program offers only some choices, the answer may differ, because a leaf ranks fewer choices
-/// and merged leaves rank by their joint evidence. Leaves of a large tree merge only if they rank all choices that they
-/// measured alike. Trees that vote stay unchanged: their scores are added.
+/// and merged leaves rank by their joint evidence. Leaves of a large model merge only if they rank all choices that
+/// they measured alike, and rank no others: such a choice is never allowed. The shares of a large model have two
+/// digits. Small trees that vote stay unchanged: their scores are added.
 pub fn simplify(model: &Model, detail: Detail) -> Model {
     let mut simple = model.clone();
-    let [tree] = &mut simple.trees[..] else { return simple };
-    let policy = Policy { model, large: tree.leaves().count() > MOST_BRANCHED_LEAVES };
-    if !detail.all_leaves {
+    let policy = Policy { model, large: is_large(model), detail };
+    if let [tree] = &mut simple.trees[..]
+        && !detail.all_leaves
+    {
         tree.nodes.iter_mut().for_each(|node| policy.drop_outside(node));
         let mut nodes = Vec::with_capacity(tree.nodes.len());
         policy.merge(tree, 0, &mut nodes);
         *tree = Tree { nodes };
     }
-    for node in &mut tree.nodes {
-        if let Node::Leaf(leaf) = node {
-            policy.cut(leaf, detail.ranking);
-            if policy.large && !detail.all_leaves {
-                // A table is long enough without the digits that nobody reads.
-                leaf.ranking.iter_mut().for_each(|r| r.probability = (r.probability * 1e2).round() / 1e2);
+    let votes = model.trees.len() > 1;
+    for (i, tree) in simple.trees.iter_mut().enumerate() {
+        let leaves = tree.nodes.iter_mut().filter_map(|node| match node {
+            Node::Leaf(leaf) => Some(leaf),
+            Node::Split { .. } => None,
+        });
+        for leaf in leaves {
+            if policy.large || !votes {
+                policy.cut(leaf);
+            }
+            if policy.large {
+                // Nobody asks a tree after the first for shares.
+                let rounded = |share: f64| if i == 0 { (share * 1e2).round() / 1e2 } else { 0.0 };
+                leaf.ranking.iter_mut().for_each(|r| r.probability = rounded(r.probability));
             }
         }
     }
@@ -61,8 +71,9 @@ pub fn simplify(model: &Model, detail: Detail) -> Model {
 /// The parts of a model that affect decisions, except its trees.
 struct Policy<'m> {
     model: &'m Model,
-    /// True if the tree has too many leaves to be read.
+    /// True if the trees are too large to be read.
     large: bool,
+    detail: Detail,
 }
 
 impl Policy<'_> {
@@ -136,11 +147,13 @@ impl Policy<'_> {
         (self.decisions(&merged) == self.decisions(a)).then_some(merged)
     }
 
-    /// Keeps the first choices of a leaf, and those that it may take.
-    fn cut(&self, leaf: &mut Leaf, most: usize) {
+    /// Keeps the first choices of a leaf, and those that it may take; of a large model, those that it measured.
+    fn cut(&self, leaf: &mut Leaf) {
         let decisions = self.decisions(leaf);
         let decides = |choice| decisions.iter().flatten().any(|(c, _)| *c == choice);
-        let is_kept = |(i, choice): (usize, ChoiceId)| i < most || decides(choice);
+        let measured_only = self.large && !self.detail.all_leaves;
+        let is_kept =
+            |(i, choice): (usize, ChoiceId)| i < self.detail.ranking && !measured_only || decides(choice);
         // Without any place outside, the ranking inside would decide there too.
         let outside = leaf.outside.drain(..).enumerate().filter(|(i, p)| *i == 0 || is_kept((*i, p.choice)));
         leaf.outside = outside.map(|(_, place)| place).collect();

@@ -15,6 +15,7 @@ const KEPT: [&str; 2] = ["target", "Cargo.lock"];
 
 /// Whether to write, compare or report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum WriteMode {
     /// Writes the files that differ.
     Write,

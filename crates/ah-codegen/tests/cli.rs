@@ -226,3 +226,23 @@ fn labels_are_coloured_where_they_are_asked_for() {
     assert!(error(&["--color=always", "--target", "x"]).contains("\u{1b}["));
     assert!(!error(&["--color", "never", "--target", "x"]).contains('\u{1b}'));
 }
+
+#[test]
+fn a_name_with_a_number_is_kept_in_every_target() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    model(5, "MixedMMA100").write(&at.join("model.json")).unwrap();
+    let (code, _, err) = codegen(at, &["model.json", "--target", "rust,pytorch,c,python"]);
+    assert_eq!(code, 0, "{err}");
+    let has = |file: &str, text: &str| {
+        let code = fs::read_to_string(at.join("generated").join(file)).unwrap();
+        assert!(code.contains(text), "{file} lacks {text}");
+    };
+    has("mixed_mma100/Cargo.toml", "name = \"mixed_mma100\"");
+    has("mixed_mma100/src/lib.rs", "HEURISTIC: &str = \"MixedMMA100\"");
+    has("_MixedMMA100.py", "class MixedMMA100(");
+    has("mixed_mma100.h", "`MixedMMA100`");
+    has("mixed_mma100.h", "mixed_mma100_choose(");
+    has("mixed_mma100.h", "MIXED_MMA100_FALLBACK");
+    has("mixed_mma100.py", "\"MixedMMA100\"");
+}

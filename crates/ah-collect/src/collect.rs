@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use ah_measure::{Runner, Subject};
 
+use crate::adaptive::AdaptivePlan;
 use crate::append::Appender;
 use crate::error::CollectError;
 use crate::measuring::{LimitedQueue, measure_inputs};
@@ -32,7 +33,7 @@ pub fn collect(
     let queue = plan(options, &subject, &appender, observer)?;
     let result = measure_inputs(runners, queue, options.policy, stop, |input| {
         let result = appender.append(input)?;
-        summary.count(&subject.choices, &input.result);
+        summary.count(&subject.choices, &input.result, input.planned.wanted.is_none());
         observer.input_done(&format!("{} {result}", input.label));
         Ok(())
     });
@@ -69,8 +70,9 @@ fn plan(
 ) -> Result<LimitedQueue, CollectError> {
     let schema = subject.optimization.schema()?;
     let earlier = &appender.earlier;
-    let queue = InputQueue::new(options.inputs.clone(), options.seed, options.shard, earlier.clone(), schema)
-        .with_draws(options.draws);
+    let mut queue =
+        InputQueue::new(options.inputs.clone(), options.seed, options.shard, earlier.clone(), schema.clone())
+            .with_draws(options.draws);
     let (done, short) = (earlier.done(), earlier.short());
     let goal = options.num_samples.into_iter().chain(queue.remaining().map(|left| left + done)).min();
     observer.start(done, goal, options.max_time);
@@ -86,8 +88,16 @@ fn plan(
         observer
             .message(&format!("{log}: measuring the missing choices of {}", units::count(short, "input")));
     }
+    let adaptive = options.adaptive.map(|random_part| {
+        let choices = subject.choices.len();
+        AdaptivePlan::new(random_part, earlier.clone(), schema, choices, options.seed, goal)
+    });
+    if adaptive.is_some() {
+        queue = queue.with_earlier_inputs();
+    }
     Ok(LimitedQueue {
         queue,
+        adaptive,
         left: options.num_samples.map(|n| n.saturating_sub(done)),
         deadline: options.max_time.map(|t| Instant::now() + t),
     })

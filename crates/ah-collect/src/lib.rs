@@ -20,6 +20,7 @@
 //! a device is ever changed.
 #![forbid(unsafe_code)]
 
+mod adaptive;
 mod append;
 #[cfg(feature = "kernels")]
 pub mod backend;
@@ -35,6 +36,7 @@ mod observer;
 mod options;
 mod own;
 pub mod plan;
+pub mod replay;
 mod summary;
 mod units;
 pub mod worker;
@@ -51,3 +53,7 @@ pub use own::open_commands;
 pub use own::{Decision, FeatureValue, NamedDecision, decision};
 pub use rand;
 pub use summary::Summary;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -8,7 +8,7 @@ use ah_cli::status;
 use ah_collect::backend::{self, Backend};
 use ah_collect::cli::{self, Listing, MergeFlags, ReportFlags, RunFlags, RunnerSource};
 use ah_collect::worker::{self, Limits};
-use ah_collect::{CollectError, CudaSource};
+use ah_collect::{CollectError, CudaSource, replay};
 use ah_measure::Runner;
 use ah_types::Optimization;
 use ah_types::log::Log;
@@ -47,7 +47,7 @@ struct Flags {
     #[command(subcommand)]
     command: Option<Command>,
     /// The optimization to measure (--list shows all)
-    #[arg(long, required_unless_present_any = ["list", "describe", "use_heuristic", "optimization"])]
+    #[arg(long, required_unless_present_any = ["list", "describe", "use_heuristic", "optimization", "replay"])]
     name: Option<String>,
     #[command(flatten)]
     run: RunFlags,
@@ -66,6 +66,9 @@ struct Flags {
     /// An optimization of your own (TOML) instead of the built-in one of its name
     #[arg(long, value_name = "FILE")]
     optimization: Option<PathBuf>,
+    /// Take the times from this log instead of a device, to compare ways of collecting
+    #[arg(long, value_name = "LOG", conflicts_with_all = ["backend", "device", "devices", "isolate"])]
+    replay: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -108,7 +111,7 @@ impl Flags {
             BackendFlag::Auto => {
                 let (backend, reason) = Backend::auto();
                 if let Some(reason) = reason {
-                    status(&format!("measuring on the CPU: {reason}\n"));
+                    status(&format!("taking the CPU: {reason}\n"));
                 }
                 backend
             }
@@ -180,6 +183,9 @@ impl Flags {
 impl RunnerSource for Flags {
     fn open(&self, name: Option<&str>, limits: Limits) -> Result<Vec<Box<dyn Runner>>, CollectError> {
         MEMORY.let_callers_handle_it();
+        if let Some(log) = &self.replay {
+            return Ok(vec![replay::open(log, self.own(name)?)?]);
+        }
         if let Some(commands) = self.commands(name)? {
             return Ok(vec![commands]);
         }

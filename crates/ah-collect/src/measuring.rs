@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Instant;
 
-use ah_measure::{Failure, Measurement, Runner, measure};
-use ah_types::{Outcome, TimingPolicy};
+use ah_measure::{Failure, Measurement, Runner, measure_some};
+use ah_types::{Outcome, TimingPolicy, median};
 
+use crate::adaptive::AdaptivePlan;
 use crate::error::CollectError;
 use crate::plan::{InputQueue, PlannedInput};
 
@@ -16,6 +17,8 @@ const MAX_SKIPPED: u32 = 500;
 /// The queue of a run and its limits.
 pub(crate) struct LimitedQueue {
     pub queue: InputQueue,
+    /// The plan of an adaptive run, which takes its inputs from `queue`.
+    pub adaptive: Option<AdaptivePlan>,
     /// The number of inputs that may still be measured.
     pub left: Option<u64>,
     /// No input starts after this.
@@ -27,7 +30,10 @@ impl LimitedQueue {
         if self.left == Some(0) || self.deadline.is_some_and(|d| Instant::now() >= d) {
             return Ok(None);
         }
-        let planned = self.queue.next(runner)?;
+        let planned = match &mut self.adaptive {
+            Some(plan) => plan.next(&mut self.queue, runner)?,
+            None => self.queue.next(runner)?,
+        };
         if planned.is_some() {
             self.left = self.left.map(|n| n - 1);
         }
@@ -36,11 +42,20 @@ impl LimitedQueue {
 
     /// Notes the result of an input. An input that was skipped does not count. If a choice was skipped, other inputs
     /// may lack its rows for the same reason.
-    fn note(&mut self, result: &Result<Measurement, Failure>) {
+    fn note(&mut self, input: &PlannedInput, result: &Result<Measurement, Failure>, policy: &TimingPolicy) {
         let Ok(measurement) = result else {
             self.left = self.left.map(|n| n + 1);
             return;
         };
+        if let Some(plan) = &mut self.adaptive {
+            // The medians that a resumed run finds in the log.
+            let time = |outcome: &Outcome| match outcome {
+                Outcome::Measured { feedback } => median(&policy.rows(feedback)),
+                _ => outcome.median(),
+            };
+            plan.note(input, &measurement.outcomes.iter().map(time).collect::<Vec<_>>());
+            return;
+        }
         for (choice, outcome) in measurement.outcomes.iter().enumerate() {
             if matches!(outcome, Outcome::Skipped { .. }) {
                 let done = self.queue.note_skip(choice);
@@ -135,8 +150,9 @@ fn take_inputs(
                 return;
             }
         };
-        let result = measure(runner, &planned.context, planned.rng.clone(), &policy);
-        lock(queue).note(&result);
+        let wanted = |choice: usize| planned.wanted.as_ref().is_none_or(|wanted| wanted[choice]);
+        let result = measure_some(runner, &planned.context, planned.rng.clone(), &policy, wanted);
+        lock(queue).note(&planned, &result, &policy);
         let input = MeasuredInput { label: runner.label(&planned.context), planned, result };
         let lost = input.lost_device().is_some();
         if send.send(Ok(input)).is_err() || lost {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ah_types::log::RandomPart;
 use ah_types::{Context, TimingPolicy};
 
 use crate::plan::Shard;
@@ -26,6 +27,8 @@ pub struct Options {
     pub shard: Shard,
     /// Exactly these contexts, instead of the sequence.
     pub inputs: Option<Vec<Context>>,
+    /// Outside of this part of the inputs, choices that are expected to be slow are left out.
+    pub adaptive: Option<RandomPart>,
 }
 
 impl Options {
@@ -40,6 +43,7 @@ impl Options {
             max_time: None,
             shard: Shard::default(),
             inputs: None,
+            adaptive: None,
         }
     }
 }

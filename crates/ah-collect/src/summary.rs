@@ -9,7 +9,7 @@ use ah_types::Outcome;
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
-use crate::units::{count, duration};
+use crate::units::{self, count, duration};
 
 /// The summary of a run.
 #[derive(Clone, Debug)]
@@ -31,6 +31,12 @@ pub struct Summary {
     pub elapsed: Duration,
     /// The time spent running choices, summed over the runners.
     pub measuring: Duration,
+    /// The milliseconds of the timed runs.
+    pub kernel_ms: f64,
+    /// The sum of the winners' times.
+    best_ms: f64,
+    /// `kernel_ms` and `best_ms` of the inputs on which every choice was timed.
+    complete: (f64, f64),
     /// The runners that measured at once.
     pub runners: usize,
     /// Ended by a signal.
@@ -53,6 +59,9 @@ impl Summary {
             start: Instant::now(),
             elapsed: Duration::ZERO,
             measuring: Duration::ZERO,
+            kernel_ms: 0.0,
+            best_ms: 0.0,
+            complete: (0.0, 0.0),
             runners,
             interrupted: false,
         }
@@ -64,8 +73,13 @@ impl Summary {
         self.interrupted = interrupted;
     }
 
-    /// Counts an input.
-    pub(crate) fn count(&mut self, choices: &[String], result: &Result<Measurement, Failure>) {
+    /// Counts an input. `is_complete` is true if every choice was timed.
+    pub(crate) fn count(
+        &mut self,
+        choices: &[String],
+        result: &Result<Measurement, Failure>,
+        is_complete: bool,
+    ) {
         let measurement = match result {
             Ok(measurement) => measurement,
             Err(failure) => {
@@ -75,6 +89,13 @@ impl Summary {
         };
         self.measured += 1;
         self.measuring += measurement.measuring;
+        self.kernel_ms += measurement.kernel_ms;
+        let best_ms = measurement.winner().map_or(0.0, |(_, ms)| ms);
+        self.best_ms += best_ms;
+        if is_complete {
+            self.complete.0 += measurement.kernel_ms;
+            self.complete.1 += best_ms;
+        }
         for (choice, outcome) in choices.iter().zip(&measurement.outcomes) {
             match outcome {
                 Outcome::Measured { .. } => {}
@@ -98,6 +119,13 @@ impl Summary {
         measured / self.elapsed.as_secs_f64().max(1e-9)
     }
 
+    /// Returns the milliseconds that all choices would have taken on all inputs, if some were left out: the
+    /// winners' times, multiplied by the ratio that the inputs with every choice have.
+    pub fn all_choices_ms(&self) -> Option<f64> {
+        let (kernel_ms, best_ms) = self.complete;
+        (0.0 < best_ms && best_ms < self.best_ms).then(|| self.best_ms * kernel_ms / best_ms)
+    }
+
     /// Returns the share of the runners' time that was spent running choices.
     pub fn busy(&self) -> f64 {
         #[allow(clippy::cast_precision_loss)]
@@ -116,10 +144,18 @@ impl fmt::Display for Summary {
         if *resumed > 0 {
             write!(f, "; the log held {resumed} before")?;
         }
+        if let Some(all) = self.all_choices_ms() {
+            let (spent, share) = (units::time(self.kernel_ms), all / self.kernel_ms);
+            write!(
+                f,
+                "\nkernels ran {spent}; with every choice on every input about {} ({share:.1} times)",
+                units::time(all)
+            )?;
+        }
         let mut wins: Vec<_> = self.wins.iter().collect();
         wins.sort_by_key(|(name, n)| (std::cmp::Reverse(**n), *name));
         if !wins.is_empty() {
-            let won = wins.iter().take(SHOWN).map(|(name, n)| format!("{name} {n}"));
+            let won = wins.iter().take(SHOWN).map(|(name, n)| format!("{n} {name}"));
             write!(f, "\nwins: {}", won.collect::<Vec<_>>().join(", "))?;
             if wins.len() > SHOWN {
                 write!(f, ", and {}", count((wins.len() - SHOWN) as u64, "more choice"))?;
@@ -183,6 +219,8 @@ impl Serialize for Summary {
             "resumed": self.resumed,
             "seconds": self.elapsed.as_secs_f64(),
             "seconds_in_choices": self.measuring.as_secs_f64(),
+            "kernel_ms": self.kernel_ms,
+            "all_choices_kernel_ms": self.all_choices_ms(),
             "runners": self.runners,
             "interrupted": self.interrupted,
             "wins": self.wins,
@@ -212,8 +250,9 @@ mod tests {
                 Outcome::skipped("the processor lacks avx512f"),
                 Outcome::skipped("the processor lacks avx512f"),
             ];
-            let measurement = Measurement { outcomes, measuring: Duration::from_secs(1), lost: None };
-            summary.count(&choices, &Ok(measurement));
+            let measurement =
+                Measurement { outcomes, measuring: Duration::from_secs(1), kernel_ms: 4.5, lost: None };
+            summary.count(&choices, &Ok(measurement), fast < 1.0);
         }
         summary.finish(true);
         summary.elapsed = Duration::from_secs(2);

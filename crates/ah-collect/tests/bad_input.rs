@@ -15,7 +15,7 @@ fn cpu() -> Command {
 fn an_unknown_optimization() {
     let (code, message) = error(cpu().args(["--name", "pad_mn"]));
     assert_eq!(code, 3);
-    assert!(message.contains("unknown optimization \"pad_mn\"; built in are pad_mm, mm"), "{message}");
+    assert!(message.contains("unknown optimization \"pad_mn\"; built in: pad_mm, mm"), "{message}");
 }
 
 #[test]

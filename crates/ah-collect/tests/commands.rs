@@ -230,9 +230,6 @@ fn a_check_can_use_the_parameters_of_the_choice() {
 fn the_example_of_the_book_measures() {
     let repository = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let file = repository.join("examples/zstd/send.toml");
-    let text = std::fs::read_to_string(&file).unwrap();
-    let page = std::fs::read_to_string(repository.join("docs/commands.md")).unwrap();
-    assert!(page.contains(&format!("```toml\n{text}```")), "docs/commands.md shows examples/zstd/send.toml");
     if std::process::Command::new("zstd").arg("--version").output().is_err() {
         skipped("zstd is not installed, so the example of docs/commands.md is not run");
         return;

@@ -51,7 +51,7 @@ fn the_sort_example_collects_resumes_and_describes() {
     let described = example(&folder, "sort").unwrap().args(["--describe", "train.txt"]).output().unwrap();
     let described = String::from_utf8(described.stdout).unwrap();
     assert!(described.starts_with("sort: 8 inputs"), "{described}");
-    assert!(described.contains("always the fallback std_unstable"), "{described}");
+    assert!(described.contains("always std_unstable (fallback)"), "{described}");
     let list = example(&folder, "sort").unwrap().arg("--list").output().unwrap();
     assert!(String::from_utf8(list.stdout).unwrap().contains("features: length, ascending"));
 }

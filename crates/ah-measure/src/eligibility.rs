@@ -9,6 +9,9 @@ use crate::bench::{Bench, Burst, Times};
 use crate::failure::Failure;
 use crate::runner::{Runner, Subject};
 
+/// The reason of the choices that [`measure_some`](crate::measure_some) leaves out.
+pub const LEFT_OUT: &str = "expected to be slower";
+
 /// Checks that the expressions of an optimization's choices can be read.
 ///
 /// # Errors
@@ -62,6 +65,13 @@ impl<'a> EligibleChoices<'a> {
     pub(crate) fn new(runner: &'a mut dyn Runner, context: &Context) -> Result<Self, Failure> {
         let refusals = refusals(runner.subject(), context)?;
         Ok(Self { runner, refusals })
+    }
+
+    /// Leaves out these choices too.
+    pub(crate) fn leave_out(&mut self, choices: impl Iterator<Item = usize>) {
+        for choice in choices {
+            self.refusals[choice].get_or_insert_with(|| Failure::skipped(LEFT_OUT));
+        }
     }
 }
 

@@ -26,9 +26,9 @@ mod runner;
 pub mod sampling;
 
 pub use bench::{Bench, Burst, Times};
-pub use eligibility::check_eligibility;
+pub use eligibility::{LEFT_OUT, check_eligibility};
 pub use failure::Failure;
 pub use host::this_cpu;
-pub use measure::{Measurement, measure, measure_choices};
+pub use measure::{Measurement, measure, measure_choices, measure_some};
 pub use race::{Race, Standing};
 pub use runner::{BenchmarkRunner, Runner, Subject};

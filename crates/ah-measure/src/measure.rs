@@ -26,6 +26,8 @@ pub struct Measurement {
     pub outcomes: Vec<Outcome>,
     /// The time spent running choices: warm-up, samples, emptying caches.
     pub measuring: Duration,
+    /// The milliseconds of all runs that were timed, warm-up included.
+    pub kernel_ms: f64,
     /// The reason why the device was lost during the measurement. The outcomes are valid; nothing more can
     /// be measured.
     pub lost: Option<String>,
@@ -53,9 +55,25 @@ pub fn measure(
     rng: Rng,
     policy: &TimingPolicy,
 ) -> Result<Measurement, Failure> {
+    measure_some(runner, context, rng, policy, |_| true)
+}
+
+/// [`measure`] for the choices where `wanted` is true. The others are skipped.
+///
+/// # Errors
+/// As [`measure`].
+pub fn measure_some(
+    runner: &mut dyn Runner,
+    context: &Context,
+    rng: Rng,
+    policy: &TimingPolicy,
+    wanted: impl Fn(usize) -> bool,
+) -> Result<Measurement, Failure> {
     runner.load(context, rng)?;
     let choices = runner.subject().choices.len();
-    let measurement = measure_choices(&mut EligibleChoices::new(runner, context)?, choices, policy);
+    let mut bench = EligibleChoices::new(runner, context)?;
+    bench.leave_out((0..choices).filter(|choice| !wanted(*choice)));
+    let measurement = measure_choices(&mut bench, choices, policy);
     runner.unload();
     Ok(measurement)
 }
@@ -74,6 +92,7 @@ pub fn measure_choices<B: Bench + ?Sized>(
         runs: vec![1; choices],
         bursts: vec![policy.burst.max(1); choices],
         measuring: Duration::ZERO,
+        kernel_ms: 0.0,
         lost: None,
     };
     for choice in (0..choices).map(choice_id) {
@@ -98,6 +117,7 @@ struct Contest<'p> {
     /// Samples taken in a row, by choice.
     bursts: Vec<u32>,
     measuring: Duration,
+    kernel_ms: f64,
     lost: Option<String>,
 }
 
@@ -172,7 +192,10 @@ impl Contest<'_> {
         }
         match times.iter().find(|ms| !(ms.is_finite() && **ms > 0.0)) {
             Some(bad) => Err(Failure::failed(format!("a sample took {bad} ms"))),
-            None => Ok(times),
+            None => {
+                self.kernel_ms += times.iter().sum::<f64>() * f64::from(burst.runs);
+                Ok(times)
+            }
         }
     }
 
@@ -198,7 +221,12 @@ impl Contest<'_> {
             Some(Failure::Skipped(reason)) => Outcome::Skipped { reason },
             Some(Failure::Failed(reason) | Failure::DeviceLost(reason)) => Outcome::Failed { reason },
         });
-        Measurement { outcomes: outcomes.collect(), measuring: self.measuring, lost: self.lost }
+        Measurement {
+            outcomes: outcomes.collect(),
+            measuring: self.measuring,
+            kernel_ms: self.kernel_ms,
+            lost: self.lost,
+        }
     }
 }
 

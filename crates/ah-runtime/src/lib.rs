@@ -42,6 +42,7 @@
 //! | run the fastest kernel, measured on first use | [`MultiKernel`] |
 //! | collect timings while the program runs | [`Role::Collect`] with [`AutoHeuristic::choose_or_collect`] |
 //! | autotune among a few choices | [`AutoHeuristic::top_k`] |
+//! | see whether a promise still holds | [`Drift`], or [`multi_kernel::Builder::promise`] |
 //! | see why | [`Answer::fallback`], [`AutoHeuristic::explain_choice`], [`AutoHeuristic::explain`], and the `log` crate for warnings and events |
 //! | configure without recompiling | the [`Environment`] |
 //!
@@ -54,6 +55,7 @@
 #![forbid(unsafe_code)]
 
 mod decide;
+mod drift;
 mod environment;
 mod files;
 mod find;
@@ -66,12 +68,15 @@ mod warnings;
 pub use ah_types;
 pub use ah_types::Unsure;
 pub use decide::{Answer, AutoHeuristic, Builder, Reason, RecordError, Role, SetupError, TopK};
+pub use drift::{Drift, DriftReport};
 pub use environment::Environment;
 pub use find::{register, registered, reload_models};
 pub use heuristics::{DeviceGuard, Heuristic, LoadedModel};
 pub use multi_kernel::{MultiKernel, source_hash};
 
-/// Compiles and runs the program on the book's page.
+/// Compiles and runs the programs of the README and of the book.
 #[cfg(doctest)]
+#[doc = include_str!("../README.md")]
 #[doc = include_str!("../../../docs/own-function.md")]
-struct OwnFunctionPage;
+#[doc = include_str!("../../../docs/clusters.md")]
+struct Pages;

@@ -308,3 +308,36 @@ fn setting_up_says_what_does_not_fit() {
     fails(two().kernel("pad", 2, pad), "distinct names");
     fails(MultiKernel::<Kernel>::builder(decision()), "one or more choices");
 }
+
+#[test]
+fn a_broken_promise_is_reported() {
+    let watch = Watch { one_in: 1, samples: 3, ..Watch::default() };
+    let build = || {
+        MultiKernel::<Kernel>::builder(decision().heuristic(LoadedModel::from(common::pad_mm("Test", None))))
+            .kernel("orig", 1, orig as Kernel)
+            .kernel("pad", 1, pad)
+            .timer(virtual_time)
+            .no_cache()
+    };
+    let multi = build().watch(watch).promise(0.01, 1.05).build().unwrap();
+    // The model chooses pad from k = 101 on; it is slower than orig up to k = 192. A watched call times both three times.
+    assert_eq!(call(&multi, 64.0, 1000.0, "float32").len(), 1 + 2 * 3);
+    // The fallback itself needs no comparison.
+    assert_eq!(call(&multi, 64.0, 100.0, "float32").len(), 1);
+    for _ in 0..200 {
+        call(&multi, 64.0, 1000.0, "float32");
+    }
+    let report = multi.drift().unwrap();
+    assert_eq!((report.looks, report.slow, report.alarm), (202, 0, None));
+    assert!(
+        multi
+            .explain()
+            .contains("0 of 202 watched decisions were slower than promised (at most 1 %): no drift")
+    );
+    for _ in 0..20 {
+        call(&multi, 64.0, 110.0, "float32");
+    }
+    assert!(multi.drift().unwrap().alarm.is_some());
+    assert!(multi.events().iter().any(|event| matches!(event, Event::Drift(_))), "{}", multi.explain());
+    assert_eq!(build().watch(watch).build().unwrap().drift(), None);
+}

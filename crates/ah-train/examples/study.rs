@@ -13,14 +13,7 @@ use rayon::prelude::*;
 fn configuration(text: &str) -> Soft {
     let mut soft = Soft::preset(Preset::LookAhead, 8, 3);
     for word in text.split_whitespace() {
-        let presets = [
-            ("variance", Preset::Variance),
-            ("thorough", Preset::Thorough),
-            ("look-ahead", Preset::LookAhead),
-            ("two-temperatures", Preset::TwoTemperatures),
-            ("warm", Preset::Warm),
-        ];
-        if let Some((_, preset)) = presets.into_iter().find(|p| p.0 == word) {
+        if let Some((_, preset)) = Preset::NAMED.into_iter().find(|p| p.0 == word) {
             soft = Soft::preset(preset, 8, 3);
             continue;
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ah_cli::ShellCommand;
 use ah_cli::arguments::TerminalFlags;
 use ah_train::import::ImportParams;
-use ah_train::{FurtherLog, Params, TrainError};
+use ah_train::{AdaptParams, FurtherLog, Params, TrainError};
 use clap::{Args, Parser, Subcommand};
 
 /// Learn from a log which choice to take, and generate the code that takes it.
@@ -54,6 +54,13 @@ Examples:
   Markdown for a pull request:
     ah-train report model.json train.txt --markdown";
 
+const ADAPT_EXAMPLES: &str = "\
+Examples:
+  A model of another device, and 200 inputs that were measured here:
+    ah-train adapt model.json here.txt
+  With a promise of at most 2 %:
+    ah-train adapt model.json here.txt --max-risk 2% -o here.json";
+
 const IMPORT_EXAMPLES: &str = "\
 Examples:
   Each row has a shape, two columns that make up the choice, and a time:
@@ -69,6 +76,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Write a page about a model on logs: gain, promise, maps, the tree, the worst inputs
     Report(ReportArgs),
+    /// Adapt a model to another device or to other shapes, by a few inputs that were measured there
+    Adapt(AdaptArgs),
     /// Make a log of a table of timings; with --heuristic-name, learn from it at once.
     Import(Box<ImportArgs>),
     #[command(flatten)]
@@ -139,6 +148,19 @@ pub struct ReportArgs {
     /// Skip malformed rows and count them.
     #[arg(long)]
     pub skip_bad_rows: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = ADAPT_EXAMPLES)]
+pub struct AdaptArgs {
+    #[command(flatten)]
+    pub params: AdaptParams,
+    /// Where to write the adapted model.
+    #[arg(long, short, default_value = "adapted.json", value_name = "FILE")]
+    pub output: PathBuf,
+    /// Print JSON instead of sentences.
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args)]

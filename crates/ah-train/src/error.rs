@@ -45,9 +45,9 @@ pub enum TrainError {
     },
     /// The optimization uses a feature that neither the log nor the optimization has.
     #[error(
-        "optimization {optimization:?}: {what}: unknown feature {feature:?}{}; the features are {}",
-        did_you_mean(feature, known),
-        listed(known)
+        "optimization {optimization:?}: {what}: unknown feature {feature:?}; the features are {}{}",
+        listed(known),
+        did_you_mean(feature, known)
     )]
     UnknownFeature {
         /// The optimization.
@@ -60,7 +60,7 @@ pub enum TrainError {
         known: Vec<String>,
     },
     /// The optimization's file and the log have different names.
-    #[error("{}: expected the optimization {log:?}, as the log is of it, found {found:?}", path.display())]
+    #[error("{}: the file describes {found:?}, but the log is of {log:?}", path.display())]
     OtherOptimization {
         /// The optimization's file.
         path: PathBuf,
@@ -71,9 +71,9 @@ pub enum TrainError {
     },
     /// The log has no choice of the given name.
     #[error(
-        "{flag}: the log has no choice {choice:?}{}; its choices are {}",
-        did_you_mean(choice, known),
-        listed(known)
+        "{flag}: unknown choice {choice:?}; the choices are {}{}",
+        listed(known),
+        did_you_mean(choice, known)
     )]
     UnknownChoice {
         /// Where the name was given.

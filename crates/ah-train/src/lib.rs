@@ -18,11 +18,14 @@
 //! 8. write: `model` is what ships, learned once more from everything, with a `record` of its origin.
 //!    [`report`] is what people read.
 //!
+//! [`adapt`](fn@adapt) moves a finished model to another device or to other shapes, by a few inputs measured there.
+//!
 //! [`import`](mod@import) makes logs of tables that other programs wrote.
 //!
 //! Each file uses only files of earlier steps, and `error`, `params` and `policy`.
 #![forbid(unsafe_code)]
 
+mod adapt;
 mod data;
 mod error;
 mod explain;
@@ -42,11 +45,12 @@ mod search;
 mod train;
 mod tree;
 
+pub use adapt::{AdaptParams, Adaptation, Judged, Method, adapt};
 pub use ah_types::{Criterion, LearnerKind};
 pub use error::TrainError;
 pub use explain::explain;
 pub use judge::{Baseline, BaselineComparison, Evaluation, Metrics, Study, TestReport, evaluate};
-pub use params::{FurtherLog, Outside, Params, PromiseMode, SplitBy, ValidParams};
+pub use params::{FurtherLog, Params, PromiseMode, SplitBy, ValidParams};
 pub use policy::{CellFilter, Policy};
 pub use train::{TrainedModel, train, train_with};
 

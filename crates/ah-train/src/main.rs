@@ -12,7 +12,7 @@ use ah_train::{Evaluation, Study, TrainError, TrainedModel, report};
 use ah_types::Model;
 use serde_json::json;
 
-use cli::{Cli, Command, EvaluateArgs, ExplainArgs, ImportArgs, ReportArgs, TrainArgs};
+use cli::{AdaptArgs, Cli, Command, EvaluateArgs, ExplainArgs, ImportArgs, ReportArgs, TrainArgs};
 
 /// An error that ends the command.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +56,7 @@ fn main() -> ExitCode {
         Some(Command::Evaluate(args)) => evaluate(args),
         Some(Command::Explain(args)) => explain(args),
         Some(Command::Report(args)) => report(args),
+        Some(Command::Adapt(args)) => adapt(args),
         Some(Command::Import(args)) => import(args),
         Some(Command::Shell(command)) => Ok(command.print::<Cli>()?),
         None => train(&cli.train),
@@ -177,6 +178,21 @@ fn write_page(
 ) -> Result<(), Failure> {
     report::page::write(model, evaluation, study, path)?;
     status(&format!("wrote {}\n", path.display()));
+    Ok(())
+}
+
+fn adapt(args: &AdaptArgs) -> Result<(), Failure> {
+    let adaptation = ah_train::adapt(&args.params)?;
+    warn(&adaptation.warnings);
+    adaptation.model.write(&args.output)?;
+    if args.json {
+        let mut figures = json!(adaptation);
+        figures["model"] = json!(args.output);
+        stdout(&format!("{figures}\n"))?;
+    } else {
+        stdout(&report::adapted::adapted(&adaptation))?;
+    }
+    status(&format!("wrote {}\n", args.output.display()));
     Ok(())
 }
 

@@ -27,7 +27,7 @@ pub fn model(recipe: &Recipe<'_>, heuristic: &Heuristic, inputs: &[u32]) -> Resu
         categories: recipe.features.categories.clone(),
         precondition: task.precondition.clone(),
         eligible: task.eligible.clone(),
-        outside: recipe.outside().into(),
+        outside: recipe.outside(),
         device: task.metadata.device().cloned(),
         shared_memory: task.metadata.shared_memory,
         device_capa: task.metadata.device_capa,

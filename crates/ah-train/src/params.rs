@@ -56,8 +56,8 @@ pub struct Params {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", conflicts_with = "within"))]
     pub max_leaves: Option<usize>,
-    /// The smallest tree that loses at most this share of the time more than the best, as cross-validation on the
-    /// training part finds: 0.1% or 0.001.
+    /// Keep the smallest tree that loses at most this share of the time more than the best tree, judged by
+    /// cross-validation on the training part: 0.1% or 0.001.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "cli", arg(long, value_name = "SHARE", value_parser = share))]
     pub within: Option<f64>,
@@ -103,7 +103,7 @@ pub struct Params {
     /// 95 % confidence; `none` always decides.
     #[cfg_attr(feature = "cli", arg(long, default_value = "0.01", value_name = "P|none", value_parser = max_risk))]
     pub max_risk: MaxRisk,
-    /// An input is slower than the fallback when it takes more than X times as long.
+    /// An input counts as slower when it takes more than X times as long as with the fallback.
     #[cfg_attr(
         feature = "cli",
         arg(long, default_value_t = Params::default().max_slowdown, value_name = "X", allow_negative_numbers = true)
@@ -112,10 +112,11 @@ pub struct Params {
     /// How the inputs that calibrate the promise are kept out of the fit.
     #[cfg_attr(feature = "cli", arg(long, value_enum, default_value_t = Params::default().promise))]
     pub promise: PromiseMode,
-    /// What to do with an input outside the range of its leaf's training inputs [default: safe; decide for a log of
-    /// fewer than 500 inputs, where nearly every new input is outside].
-    #[cfg_attr(feature = "cli", arg(long, value_enum))]
-    pub outside: Option<Outside>,
+    /// What to do with an input outside the range of its leaf's training inputs: decline, take a choice that the nodes
+    /// above the leaf support too (`safe`), or decide as inside [default: safe; decide for a log of fewer than 500
+    /// inputs, where nearly every new input is outside].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "ANSWER", value_parser = one_of(OUTSIDE)))]
+    pub outside: Option<OutsidePolicy>,
     /// An optimization file that replaces the built-in one of the log's name.
     #[serde(skip)]
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE.toml"))]
@@ -140,6 +141,9 @@ const LEARNERS: [(&str, LearnerKind); 4] = [
 ];
 #[cfg(feature = "cli")]
 const CRITERIA: [(&str, Criterion); 2] = [("gini", Criterion::Gini), ("entropy", Criterion::Entropy)];
+#[cfg(feature = "cli")]
+const OUTSIDE: [(&str, OutsidePolicy); 3] =
+    [("decline", OutsidePolicy::Decline), ("safe", OutsidePolicy::Safe), ("decide", OutsidePolicy::Decide)];
 
 /// A share above 0 and below 1; `None`: the heuristic always decides.
 pub type MaxRisk = Option<f64>;
@@ -177,29 +181,6 @@ pub enum PromiseMode {
     CrossFitted,
     /// Folds by combination of dimensions.
     ByDimensions,
-}
-
-/// What a heuristic does with an input outside the range of its leaf's training inputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
-#[serde(rename_all = "lowercase")]
-pub enum Outside {
-    /// Decline.
-    Decline,
-    /// Take a choice that the nodes above the leaf support too.
-    Safe,
-    /// Decide as inside.
-    Decide,
-}
-
-impl From<Outside> for OutsidePolicy {
-    fn from(outside: Outside) -> Self {
-        match outside {
-            Outside::Decline => Self::Decline,
-            Outside::Safe => Self::Safe,
-            Outside::Decide => Self::Decide,
-        }
-    }
 }
 
 impl Default for Params {
@@ -363,7 +344,7 @@ fn whole_or_share<S: Serializer>(least: &Option<f64>, serializer: S) -> Result<S
 }
 
 #[cfg(feature = "cli")]
-fn share(text: &str) -> Result<f64, String> {
+pub fn share(text: &str) -> Result<f64, String> {
     let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number.trim_end(), 0.01));
     let share = number.parse::<f64>().ok().map(|number| number * unit);
     share

@@ -108,7 +108,8 @@ pub fn train_with(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<T
         warnings.push(no_fallback(&task, &model));
     }
     if let (Some(target), None) = (params.max_risk, &model.promise) {
-        warnings.push(no_promise(params, target, task.usable.len()));
+        let may_be_held_out = |input: &&u32| !task.table.inputs[**input as usize].further;
+        warnings.push(no_promise(params, target, task.usable.iter().filter(may_be_held_out).count()));
     }
     if let Some(fallback) = model.fallback.filter(|_| always_falls_back(&model)) {
         warnings.push(format!(

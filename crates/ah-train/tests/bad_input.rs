@@ -207,7 +207,7 @@ fn flags_out_of_range() {
     for threads in ["0", "1025", "20000"] {
         run.refuses(&["a.txt", "--threads", threads], exit::USAGE, &["--threads", "is not in 1..=1024"]);
     }
-    run.refuses(&["a.txt", "--fallback", "no"], exit::USAGE, &["no choice \"no\"", "orig", "pad"]);
+    run.refuses(&["a.txt", "--fallback", "no"], exit::USAGE, &["unknown choice \"no\"", "orig", "pad"]);
     let (code, _, stderr) = run.run(&["a.txt", "--heuristic-name", "no-name;drop"]);
     assert_eq!(code, i32::from(exit::USAGE));
     assert!(stderr.contains("--heuristic-name"), "{stderr}");
@@ -241,15 +241,19 @@ fn misspelt_names_are_errors_that_propose_another() {
              [[derived]]\nname = \"x\"\nexpression = 'if mat1_dtyp == \"a\" then 1 else 0'\n",
         ),
     );
-    let parts = ["derived feature \"x\"", "unknown feature \"mat1_dtyp\"; did you mean \"mat1_dtype\"?"];
+    let parts = ["derived feature \"x\"", "unknown feature \"mat1_dtyp\"", "; did you mean \"mat1_dtype\"?"];
     run.refuses(&arguments, exit::BAD_INPUT, &parts);
     run.write("o.toml", optimization("[training]\ndimensions = [\"m\", \"mat1_dtpe\"]\n"));
-    run.refuses(&arguments, exit::BAD_INPUT, &["dimensions", "\"mat1_dtpe\"; did you mean \"mat1_dtype\"?"]);
+    run.refuses(
+        &arguments,
+        exit::BAD_INPUT,
+        &["dimensions", "\"mat1_dtpe\"", "; did you mean \"mat1_dtype\"?"],
+    );
     run.write("o.toml", optimization("[training]\nalways_included = [\"orgi\"]\n"));
     let ranking = [&arguments[..], &["--ranking", "2"]].concat();
-    run.refuses(&ranking, exit::USAGE, &["always_included", "\"orgi\"; did you mean \"orig\"?"]);
+    run.refuses(&ranking, exit::USAGE, &["always_included", "\"orgi\"", "; did you mean \"orig\"?"]);
     let fallback = [&arguments[..1], &["--fallback", "padd"]].concat();
-    run.refuses(&fallback, exit::USAGE, &["--fallback", "\"padd\"; did you mean \"pad\"?"]);
+    run.refuses(&fallback, exit::USAGE, &["--fallback", "\"padd\"", "; did you mean \"pad\"?"]);
 }
 
 #[test]
@@ -259,7 +263,7 @@ fn optimization_of_another_name() {
     run.refuses(
         &["a.txt", "--optimization", "o.toml"],
         exit::BAD_INPUT,
-        &["o.toml", "expected the optimization \"pad_mm\"", "found \"padmm\""],
+        &["o.toml", "the log is of \"pad_mm\"", "describes \"padmm\""],
     );
 }
 

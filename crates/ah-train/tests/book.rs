@@ -5,6 +5,8 @@
 //!   anything and all numbers are alike.
 //! - `file=PATH` (any language) is written to that file.
 //! - `in=FOLDER` runs in a copy of that folder of the repository.
+//! - `from=PATH`: its lines, without their comments, are in that file, which other tests compile or read.
+//! - `python` compiles, and runs with `run`; `toml` is an optimization; other `rust` is a doctest of a crate.
 //! - `needs=PROGRAM` is skipped where the program is missing, `skip=REASON` always. Both are printed.
 //!
 //! Measuring is cut to five seconds and eight draws. `cargo run --example` starts the example that the tests have
@@ -56,11 +58,14 @@ fn root() -> PathBuf {
 fn blocks(page: &str) -> Vec<Block<'_>> {
     let mut blocks = Vec::new();
     let mut open: Option<Block<'_>> = None;
+    // A block in a list is indented.
+    let mut indent = "";
     for (at, line) in page.lines().enumerate() {
-        match (&mut open, line.strip_prefix("```")) {
+        match (&mut open, line.trim_start().strip_prefix("```")) {
             (Some(_), Some("")) => blocks.extend(open.take()),
-            (Some(block), _) => _ = writeln!(block.text, "{line}"),
+            (Some(block), _) => _ = writeln!(block.text, "{}", line.strip_prefix(indent).unwrap_or(line)),
             (None, Some(info)) => {
+                indent = &line[..line.len() - line.trim_start().len()];
                 open =
                     Some(Block { line: at + 1, info: info.split([' ', ',']).collect(), text: String::new() });
             }
@@ -231,15 +236,19 @@ fn run(page: &str, text: &str, in_full: bool) {
     }
 }
 
-#[test]
-fn the_commands_of_the_book_run() {
-    let only = std::env::var("BOOK").ok();
+fn pages() -> Vec<PathBuf> {
     let mut pages: Vec<PathBuf> =
         root().join("docs").read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
     pages.push(root().join("README.md"));
     pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
     pages.sort();
-    for page in pages {
+    pages
+}
+
+#[test]
+fn the_commands_of_the_book_run() {
+    let only = std::env::var("BOOK").ok();
+    for page in pages() {
         let name = page.strip_prefix(root()).unwrap().display().to_string();
         if let Some((_, reason)) = SKIPPED.iter().find(|(skipped, _)| page.ends_with(skipped)) {
             report(&format!("skipped: {name}: {reason}"));
@@ -247,6 +256,80 @@ fn the_commands_of_the_book_run() {
             run(&name, &std::fs::read_to_string(&page).unwrap(), only.is_some());
         }
     }
+}
+
+/// Checks a snippet and returns how, or the fault.
+fn check_snippet(page: &str, block: &Block<'_>, doctests: &str) -> Result<String, String> {
+    if let Some(reason) = block.attribute("skip") {
+        return Ok(format!("skipped: {reason}"));
+    }
+    if let Some(source) = block.attribute("from") {
+        let code =
+            |line: &str| line.split("  //").next().unwrap().split("  #").next().unwrap().trim().to_owned();
+        let text = std::fs::read_to_string(root().join(source)).map_err(|e| format!("{source}: {e}"))?;
+        let lines: Vec<String> = text.lines().map(code).collect();
+        let missing = block.text.lines().map(code).find(|line| !lines.contains(line));
+        return missing.map_or(Ok(format!("its lines are in {source}")), |line| {
+            Err(format!("{source} lacks {line:?}"))
+        });
+    }
+    if block.attribute("file").is_some() {
+        return Ok("runs".to_owned());
+    }
+    let of_package = page.starts_with("crates/") || page.starts_with("python/");
+    let included = format!("/{}\")]", if of_package { "README.md" } else { page });
+    let device = SKIPPED.iter().find(|(skipped, _)| page.ends_with(skipped));
+    match block.info[0] {
+        "sh" | "console" if of_package => Err("is not run".to_owned()),
+        "sh" | "console" => Ok(device.map_or("runs".to_owned(), |(_, reason)| format!("skipped: {reason}"))),
+        "rust" if block.info.contains(&"ignore") => Err("is not compiled".to_owned()),
+        "rust" if doctests.contains(&included) => Ok("a doctest".to_owned()),
+        "toml" => match ah_types::Optimization::from_toml(&block.text) {
+            Ok(_) => Ok("is an optimization".to_owned()),
+            Err(error) => Err(error.to_string()),
+        },
+        "python" => {
+            let run = block.info.contains(&"run");
+            let program = if run { "exec(sys.argv[1])" } else { "compile(sys.argv[1], 'snippet', 'exec')" };
+            let scratch = tempfile::tempdir().unwrap();
+            let mut python = Command::new("python3");
+            python.args(["-B", "-c", &format!("import sys; {program}"), &block.text]);
+            match python.current_dir(&scratch).env("PYTHONPATH", root().join("python")).output() {
+                Ok(output) if output.status.success() => Ok(if run { "runs" } else { "compiles" }.to_owned()),
+                Ok(output) => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+                Err(_) => Ok("skipped: python3 is missing".to_owned()),
+            }
+        }
+        _ => Err("has no check".to_owned()),
+    }
+}
+
+/// `cargo test --workspace --test book every_snippet -- --nocapture` lists how each is checked.
+#[test]
+fn every_snippet_is_compiled_or_run() {
+    let mut faults = Vec::new();
+    let crates =
+        root().join("crates").read_dir().unwrap().map(|entry| entry.unwrap().path().join("README.md"));
+    let readmes = crates.filter(|page| page.exists()).chain([root().join("python/README.md")]);
+    for page in pages().into_iter().chain(readmes) {
+        let text = std::fs::read_to_string(&page).unwrap();
+        let owner = if page.ends_with("README.md") {
+            page.with_file_name("src/lib.rs")
+        } else {
+            root().join("crates/ah-runtime/src/lib.rs")
+        };
+        let doctests = std::fs::read_to_string(owner).unwrap_or_default();
+        let name = page.strip_prefix(root()).unwrap().display().to_string();
+        for block in blocks(&text).into_iter().filter(|block| !["", "text", "json"].contains(&block.info[0]))
+        {
+            let place = format!("{name}, line {}: {}", block.line, block.info[0]);
+            match check_snippet(&name, &block, &doctests) {
+                Ok(how) => println!("{place}: {how}"),
+                Err(fault) => faults.push(format!("{place}: {fault}")),
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]
@@ -285,6 +368,22 @@ fn the_book_builds() {
             assert!(output.status.success() && !messages.contains("WARN"), "{messages}");
         }
         Err(_) => report("skipped: mdbook is missing (cargo install mdbook), so the book is not built"),
+    }
+}
+
+/// mdBook turns a link to a page outside of the book, such as `../data/README.md`, into one to a missing HTML file: link
+/// to the folder instead.
+#[test]
+fn the_links_of_the_book_lead_somewhere() {
+    for page in pages().into_iter().filter(|page| page.starts_with(root().join("docs"))) {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for link in text.split("](").skip(1).map(|rest| rest.split([')', '#']).next().unwrap()) {
+            let place = format!("{}: {link}", page.display());
+            if !link.is_empty() && !link.contains(':') {
+                assert!(page.with_file_name(link).exists(), "{place} does not exist");
+                assert!(!(link.starts_with("..") && link.ends_with(".md")), "{place} is dead in the book");
+            }
+        }
     }
 }
 

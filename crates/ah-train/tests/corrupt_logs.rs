@@ -44,13 +44,13 @@ fn a_choice_that_the_metadata_do_not_list_is_not_shipped_in_silence() {
     let run = Run::new();
     let listing = log(60).replace("[\"mat1_dtype\"]", "[\"mat1_dtype\"], \"choices\": [\"orig\", \"pad\"]");
     run.write("a.txt", &listing);
-    assert!(!learned(&run, &["a.txt"]).1.contains("not among the choices"));
+    assert!(!learned(&run, &["a.txt"]).1.contains("does not list"));
     run.write("a.txt", listing + "512,512,512,torch.float16,orgi,1\n");
     let (_, stderr) = learned(&run, &["a.txt"]);
-    assert!(stderr.contains("not among the choices of the metadata: orgi; remove their rows"), "{stderr}");
+    assert!(stderr.contains("its first line does not list: orgi; remove these rows"), "{stderr}");
     let (code, _, stderr) = run.run(&["evaluate", "model.json", "a.txt"]);
     assert_eq!(code, 0, "{stderr}");
-    assert!(stderr.contains("not among the choices of the metadata: orgi"), "{stderr}");
+    assert!(stderr.contains("its first line does not list: orgi"), "{stderr}");
 }
 
 /// A corrupt name with a corrupt time in one row beat both choices of its leaf.
@@ -159,6 +159,34 @@ fn out_of_memory_is_a_sentence() {
         }
         assert!(ended >= least && well > 0, "{command}: ended {ended} times, well {well} times");
     }
+}
+
+/// An import reads its table twice and keeps no row: 50 MB of rows need no more memory than a few.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_import_of_many_rows_takes_the_memory_of_few() {
+    let run = Run::new();
+    let note = "x".repeat(80);
+    let table = |rows: u32| {
+        let mut text = "m,k,choice,ms,note\n".to_owned();
+        for i in 0..rows {
+            let _ = writeln!(text, "{},{},c{},1.5,{note}", i / 3 % 100, i / 300 % 100, i % 3);
+        }
+        text
+    };
+    run.write("few.csv", table(300)).write("many.csv", table(500_000));
+    let train = assert_cmd::cargo::cargo_bin("ah-train");
+    let succeeds = |name: &str, megabytes: u32| {
+        let _ = std::fs::remove_file(run.path("out.txt"));
+        let import = "--name x --features m,k --choice choice --time ms -o out.txt";
+        let limited =
+            format!("ulimit -v {}; exec '{}' import {name} {import}", megabytes * 1024, train.display());
+        let output = Command::new("sh").args(["-c", &limited]).current_dir(run.folder.path()).output();
+        output.unwrap().status.success()
+    };
+    let least =
+        (16..=512).step_by(8).find(|&megabytes| succeeds("few.csv", megabytes)).expect("512 MB are enough");
+    assert!(succeeds("many.csv", least + 16), "few rows need {least} MB, many more than 16 MB beyond");
 }
 
 /// Searching each among all others took 14 s.

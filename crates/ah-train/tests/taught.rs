@@ -78,6 +78,19 @@ fn a_student_keeps_the_promise_and_still_saves() {
 }
 
 #[test]
+fn an_input_without_the_fallback_is_decided() {
+    // `d` is not offered where the first feature is below 50.
+    let trained = learn(2000, |params| params.fallback = Some("d".to_owned()));
+    let table = &trained.evaluation.table;
+    let fallback = table.choice_id("d").unwrap();
+    let without =
+        trained.held_out.judged.iter().filter(|judged| table.cell(judged.input, fallback).is_none());
+    assert!(without.clone().count() > 100);
+    assert!(without.into_iter().all(|judged| !judged.ranking.is_empty()));
+    assert!(trained.held_out.comparison.model.coverage < 1.0, "some choice is not allowed somewhere");
+}
+
+#[test]
 fn a_limit_on_the_depth_holds() {
     let trained = learn(700, |params| params.max_depth = Some(5));
     assert!(trained.model.trees[0].depth() <= 5);

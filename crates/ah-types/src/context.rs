@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use serde::{Serialize, Serializer};
+
 use crate::feature::{FeatureKind, Schema};
 use crate::shown::quoted;
 
@@ -33,6 +35,16 @@ impl Value {
         match self {
             Self::Number(x) => Scalar::Number(*x),
             Self::Category(c) => Scalar::Category(c),
+        }
+    }
+}
+
+/// The number or the text; null for NaN where the format has none.
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Number(x) => serializer.serialize_f64(*x),
+            Self::Category(category) => serializer.serialize_str(category),
         }
     }
 }

@@ -64,3 +64,7 @@ pub use row::Row;
 pub use timing::TimingPolicy;
 pub use tree::{Leaf, Node, Place, RankedChoice, Test, Tree, goes_left, pick};
 pub use unsure::{LeafUnsure, Unsure};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

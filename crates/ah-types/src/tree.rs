@@ -56,6 +56,19 @@ impl Test {
             Self::Numerical { slot, .. } | Self::Categorical { slot, .. } => *slot,
         }
     }
+
+    /// Returns the condition of one side in words: `m <= 16`, `dtype is not float16`.
+    #[must_use]
+    pub fn words(&self, feature: &str, left: bool) -> String {
+        match self {
+            Self::Numerical { threshold, .. } => {
+                format!("{feature} {} {threshold}", if left { "<=" } else { ">" })
+            }
+            Self::Categorical { category, .. } => {
+                format!("{feature} {} {category}", if left { "is not" } else { "is" })
+            }
+        }
+    }
 }
 
 /// Returns the split rule for numbers: true goes left. NaN has no side; callers check it before.
@@ -71,7 +84,8 @@ pub fn goes_left(value: f64, threshold: f64) -> bool {
 /// it never measured here is never allowed. [`Model::validate`](crate::Model::validate) checks this.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Leaf {
-    /// Training inputs that ended here.
+    /// Training inputs that are the evidence: those that ended here. A small leaf of a student has those of the nearest
+    /// node above with enough of them.
     pub samples: u64,
     /// The reason why this leaf always declines, if it does.
     pub unsure: Option<LeafUnsure>,
@@ -112,6 +126,22 @@ pub struct RankedChoice {
 }
 
 impl RankedChoice {
+    /// Returns a choice that training never measured in the leaf: it has nothing but a score.
+    #[must_use]
+    pub fn unmeasured(choice: ChoiceId, score: f64) -> Self {
+        Self {
+            choice,
+            score,
+            probability: 0.0,
+            measured: 0,
+            usual: false,
+            slowdown: f64::INFINITY,
+            worst: f64::INFINITY,
+            worst_over_fallback: f64::INFINITY,
+            allowed: false,
+        }
+    }
+
     /// Returns its place in the ranking.
     #[must_use]
     pub fn place(&self) -> Place {

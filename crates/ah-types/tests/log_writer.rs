@@ -17,6 +17,7 @@ fn open(path: &Path, patience: Option<Duration>) -> Result<LogWriter, LogError> 
         seed: 0,
         eligible: std::collections::BTreeMap::new(),
         fallback: Vec::new(),
+        random_part: None,
         tool,
     };
     let metadata = Metadata::new("sort", &schema, vec!["radix".to_owned(), "std".to_owned()], collection);

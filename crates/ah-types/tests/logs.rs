@@ -32,6 +32,7 @@ fn metadata(seed: u64) -> Metadata {
         eligible: std::collections::BTreeMap::new(),
         fallback: Vec::new(),
         seed,
+        random_part: None,
         tool: "test 1".into(),
     };
     Metadata::new("toy", &schema(), vec!["a".into(), "b,\"c\"".into()], collection)

@@ -153,6 +153,36 @@ fn the_file_reads_back_to_the_same_model_and_bytes() {
 }
 
 #[test]
+fn a_file_of_version_3_is_read() {
+    let m = model();
+    let text = m.to_json().replace("\"version\": 4", "\"version\": 3");
+    assert_eq!(Model::parse(&text).unwrap(), m);
+}
+
+#[test]
+fn a_choice_that_leaves_never_measured_is_kept_once() {
+    let mut m = model();
+    let unmeasured = |id: u32, score: f64| RankedChoice {
+        probability: 0.0,
+        measured: 0,
+        usual: false,
+        slowdown: f64::INFINITY,
+        worst: f64::INFINITY,
+        worst_over_fallback: f64::INFINITY,
+        allowed: false,
+        ..ranked(id, score)
+    };
+    m.trees[0].nodes[2] = leaf(vec![ranked(1, 0.1), unmeasured(0, 10.5), unmeasured(2, 20.5)]);
+    m.trees[0].nodes[3] = leaf(vec![ranked(0, 0.1), unmeasured(1, 10.5), unmeasured(2, 20.5)]);
+    // The order of the scores, and another: the leaf lists all.
+    m.trees[0].nodes[4] = leaf(vec![ranked(0, 0.1), unmeasured(2, 20.5), unmeasured(1, 10.5)]);
+    let text = m.to_json();
+    assert_eq!(text.matches("20.5").count(), 2, "{text}");
+    assert_eq!(text.matches("\"inherits\":false").count(), 1, "{text}");
+    assert_eq!(Model::parse(&text).unwrap(), m);
+}
+
+#[test]
 fn a_name_that_ends_in_gz_is_packed() {
     let folder = tempfile::tempdir().unwrap();
     let [plain, packed] = ["model.json", "model.json.gz"].map(|name| folder.path().join(name));
@@ -213,9 +243,9 @@ fn a_malformed_file_is_answered_with_the_place() {
     let long = "\u{1b}[31mlong".repeat(1 << 18);
     let cases = [
         ("not JSON", "{\"format\": tree".to_owned()),
-        ("another file", "{\"format\": \"other\", \"version\": 3}".to_owned()),
-        ("a newer version", text.replace("\"version\": 3", "\"version\": 4")),
-        ("an older version", text.replace("\"version\": 3", "\"version\": 2")),
+        ("another file", "{\"format\": \"other\", \"version\": 4}".to_owned()),
+        ("a newer version", text.replace("\"version\": 4", "\"version\": 5")),
+        ("an older version", text.replace("\"version\": 4", "\"version\": 2")),
         ("an unknown key", text.replace("\"fallback\"", "\"fall_back\"")),
         ("an unknown choice", text.replace("[1,0.1,", "[9,0.1,")),
         ("an unknown mark", text.replace("\"ua\"", "\"ux\"")),
@@ -227,7 +257,7 @@ fn a_malformed_file_is_answered_with_the_place() {
         ("both split and leaf", text.replace("\"left\":1", "\"samples\":1,\"left\":1")),
         ("a bad precondition", text.replace("k >= 1", "k >= ")),
         ("a category for a number", text.replace("\"float\",", "7,")),
-        ("a long text as version", text.replace("\"version\": 3", &format!("\"version\": {long:?}"))),
+        ("a long text as version", text.replace("\"version\": 4", &format!("\"version\": {long:?}"))),
         ("a long mark", text.replace("\"ua\"", &format!("{long:?}"))),
         ("a long expression", text.replace("k / n", &format!("k / {}", "x".repeat(1 << 20)))),
     ];

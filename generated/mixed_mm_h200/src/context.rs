@@ -31,245 +31,122 @@ pub struct Context {
     pub mat2_iscontig: Mat2Iscontig,
 }
 
-/// The features that the tree, the precondition and the derived features read.
+/// The features that the tree, the precondition and the derived features read; NaN and `None` are undefined.
 pub(crate) trait Row {
     /// A logged whole number.
     type Whole: Number;
-    /// `m`
     fn m(&self) -> Self::Whole;
-    /// `k`
     fn k(&self) -> Self::Whole;
-    /// `n`
     fn n(&self) -> Self::Whole;
-    /// `mat1_stride_0`
     fn mat1_stride_0(&self) -> Self::Whole;
-    /// `mat1_stride_1`
     fn mat1_stride_1(&self) -> Self::Whole;
-    /// `mat2_stride_0`
     fn mat2_stride_0(&self) -> Self::Whole;
-    /// `mat2_stride_1`
     fn mat2_stride_1(&self) -> Self::Whole;
-    /// `mat1_dtype`; `None` is undefined
     fn mat1_dtype(&self) -> Option<Mat1Dtype>;
-    /// `mat2_dtype`; `None` is undefined
     fn mat2_dtype(&self) -> Option<Mat2Dtype>;
-    /// `mat1_iscontig`; `None` is undefined
     fn mat1_iscontig(&self) -> Option<Mat1Iscontig>;
-    /// `mat2_iscontig`; `None` is undefined
     fn mat2_iscontig(&self) -> Option<Mat2Iscontig>;
 }
 
 impl Row for Context {
     type Whole = i64;
-
     #[inline]
-    fn m(&self) -> i64 {
-        self.m
-    }
-
+    fn m(&self) -> i64 { self.m }
     #[inline]
-    fn k(&self) -> i64 {
-        self.k
-    }
-
+    fn k(&self) -> i64 { self.k }
     #[inline]
-    fn n(&self) -> i64 {
-        self.n
-    }
-
+    fn n(&self) -> i64 { self.n }
     #[inline]
-    fn mat1_stride_0(&self) -> i64 {
-        self.mat1_stride_0
-    }
-
+    fn mat1_stride_0(&self) -> i64 { self.mat1_stride_0 }
     #[inline]
-    fn mat1_stride_1(&self) -> i64 {
-        self.mat1_stride_1
-    }
-
+    fn mat1_stride_1(&self) -> i64 { self.mat1_stride_1 }
     #[inline]
-    fn mat2_stride_0(&self) -> i64 {
-        self.mat2_stride_0
-    }
-
+    fn mat2_stride_0(&self) -> i64 { self.mat2_stride_0 }
     #[inline]
-    fn mat2_stride_1(&self) -> i64 {
-        self.mat2_stride_1
-    }
-
+    fn mat2_stride_1(&self) -> i64 { self.mat2_stride_1 }
     #[inline]
-    fn mat1_dtype(&self) -> Option<Mat1Dtype> {
-        Some(self.mat1_dtype)
-    }
-
+    fn mat1_dtype(&self) -> Option<Mat1Dtype> { Some(self.mat1_dtype) }
     #[inline]
-    fn mat2_dtype(&self) -> Option<Mat2Dtype> {
-        Some(self.mat2_dtype)
-    }
-
+    fn mat2_dtype(&self) -> Option<Mat2Dtype> { Some(self.mat2_dtype) }
     #[inline]
-    fn mat1_iscontig(&self) -> Option<Mat1Iscontig> {
-        Some(self.mat1_iscontig)
-    }
-
+    fn mat1_iscontig(&self) -> Option<Mat1Iscontig> { Some(self.mat1_iscontig) }
     #[inline]
-    fn mat2_iscontig(&self) -> Option<Mat2Iscontig> {
-        Some(self.mat2_iscontig)
-    }
+    fn mat2_iscontig(&self) -> Option<Mat2Iscontig> { Some(self.mat2_iscontig) }
 }
 
-/// `mat1_dtype`: Element type of matrix 1, as PyTorch prints it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mat1Dtype {
-    /// `torch.bfloat16`
-    TorchBfloat16,
-    /// `torch.float16`
-    TorchFloat16,
-    /// Any other; training never saw it.
-    Other,
-}
-
-impl Mat1Dtype {
-    /// Returns the category of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Self {
-        match name {
-            "torch.bfloat16" => Self::TorchBfloat16,
-            "torch.float16" => Self::TorchFloat16,
-            _ => Self::Other,
+/// Defines a categorical feature: the enum of its categories, and their names.
+macro_rules! category {
+    ($(#[$doc:meta])* $type:ident { $($(#[$note:meta])* $variant:ident $(($code:literal))? = $name:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $type {
+            /// Any other; training never saw it.
+            Other,
+            $($(#[$note])* $variant $(= $code)?,)*
         }
-    }
 
-    /// Returns the name, as logs have it; `None` for any other.
-    #[must_use]
-    pub fn name(self) -> Option<&'static str> {
-        match self {
-            Self::TorchBfloat16 => Some("torch.bfloat16"),
-            Self::TorchFloat16 => Some("torch.float16"),
-            Self::Other => None,
+        impl $type {
+            /// Returns the category of this name.
+            #[must_use]
+            pub fn from_name(name: &str) -> Self {
+                match name {
+                    $($name => Self::$variant,)*
+                    _ => Self::Other,
+                }
+            }
+
+            /// Returns the name, as logs have it; `None` for any other.
+            #[must_use]
+            pub fn name(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$variant => Some($name),)*
+                    Self::Other => None,
+                }
+            }
         }
-    }
-}
 
-impl core::str::FromStr for Mat1Dtype {
-    type Err = core::convert::Infallible;
+        impl core::str::FromStr for $type {
+            type Err = core::convert::Infallible;
 
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Ok(Self::from_name(name))
-    }
-}
-
-/// `mat2_dtype`: Element type of matrix 2, as PyTorch prints it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mat2Dtype {
-    /// `torch.int8`
-    TorchInt8,
-    /// `torch.uint8`
-    TorchUint8,
-    /// Any other; training never saw it.
-    Other,
-}
-
-impl Mat2Dtype {
-    /// Returns the category of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Self {
-        match name {
-            "torch.int8" => Self::TorchInt8,
-            "torch.uint8" => Self::TorchUint8,
-            _ => Self::Other,
+            fn from_str(name: &str) -> Result<Self, Self::Err> {
+                Ok(Self::from_name(name))
+            }
         }
-    }
+    };
+}
 
-    /// Returns the name, as logs have it; `None` for any other.
-    #[must_use]
-    pub fn name(self) -> Option<&'static str> {
-        match self {
-            Self::TorchInt8 => Some("torch.int8"),
-            Self::TorchUint8 => Some("torch.uint8"),
-            Self::Other => None,
-        }
+category! {
+    /// `mat1_dtype`: Element type of matrix 1, as PyTorch prints it.
+    Mat1Dtype {
+        /// `torch.bfloat16`
+        TorchBfloat16 = "torch.bfloat16",
+        /// `torch.float16`
+        TorchFloat16 = "torch.float16",
     }
 }
 
-impl core::str::FromStr for Mat2Dtype {
-    type Err = core::convert::Infallible;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Ok(Self::from_name(name))
+category! {
+    /// `mat2_dtype`: Element type of matrix 2, as PyTorch prints it.
+    Mat2Dtype {
+        /// `torch.int8`
+        TorchInt8 = "torch.int8",
+        /// `torch.uint8`
+        TorchUint8 = "torch.uint8",
     }
 }
 
-/// `mat1_iscontig`: True where matrix 1 is contiguous, row by row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mat1Iscontig {
-    /// `True`
-    True,
-    /// Any other; training never saw it.
-    Other,
-}
-
-impl Mat1Iscontig {
-    /// Returns the category of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Self {
-        match name {
-            "True" => Self::True,
-            _ => Self::Other,
-        }
-    }
-
-    /// Returns the name, as logs have it; `None` for any other.
-    #[must_use]
-    pub fn name(self) -> Option<&'static str> {
-        match self {
-            Self::True => Some("True"),
-            Self::Other => None,
-        }
+category! {
+    /// `mat1_iscontig`: True where matrix 1 is contiguous, row by row.
+    Mat1Iscontig {
+        /// `True`
+        True = "True",
     }
 }
 
-impl core::str::FromStr for Mat1Iscontig {
-    type Err = core::convert::Infallible;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Ok(Self::from_name(name))
-    }
-}
-
-/// `mat2_iscontig`: True where matrix 2 is contiguous, row by row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mat2Iscontig {
-    /// `False`
-    False,
-    /// Any other; training never saw it.
-    Other,
-}
-
-impl Mat2Iscontig {
-    /// Returns the category of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Self {
-        match name {
-            "False" => Self::False,
-            _ => Self::Other,
-        }
-    }
-
-    /// Returns the name, as logs have it; `None` for any other.
-    #[must_use]
-    pub fn name(self) -> Option<&'static str> {
-        match self {
-            Self::False => Some("False"),
-            Self::Other => None,
-        }
-    }
-}
-
-impl core::str::FromStr for Mat2Iscontig {
-    type Err = core::convert::Infallible;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Ok(Self::from_name(name))
+category! {
+    /// `mat2_iscontig`: True where matrix 2 is contiguous, row by row.
+    Mat2Iscontig {
+        /// `False`
+        False = "False",
     }
 }

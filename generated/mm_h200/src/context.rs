@@ -33,207 +33,115 @@ pub struct Context {
     pub using_tf32: UsingTf32,
 }
 
-/// The features that the tree, the precondition and the derived features read.
+/// The features that the tree, the precondition and the derived features read; NaN and `None` are undefined.
 pub(crate) trait Row {
     /// A logged whole number.
     type Whole: Number;
-    /// `m`
     fn m(&self) -> Self::Whole;
-    /// `k`
     fn k(&self) -> Self::Whole;
-    /// `n`
     fn n(&self) -> Self::Whole;
-    /// `mat1_stride_0`
     fn mat1_stride_0(&self) -> Self::Whole;
-    /// `mat1_stride_1`
     fn mat1_stride_1(&self) -> Self::Whole;
-    /// `mat2_stride_0`
     fn mat2_stride_0(&self) -> Self::Whole;
-    /// `mat2_stride_1`
     fn mat2_stride_1(&self) -> Self::Whole;
-    /// `mat1_dtype`; `None` is undefined
     fn mat1_dtype(&self) -> Option<Mat1Dtype>;
-    /// `using_tf32`; `None` is undefined
     fn using_tf32(&self) -> Option<UsingTf32>;
 }
 
 impl Row for Context {
     type Whole = i64;
-
     #[inline]
-    fn m(&self) -> i64 {
-        self.m
-    }
-
+    fn m(&self) -> i64 { self.m }
     #[inline]
-    fn k(&self) -> i64 {
-        self.k
-    }
-
+    fn k(&self) -> i64 { self.k }
     #[inline]
-    fn n(&self) -> i64 {
-        self.n
-    }
-
+    fn n(&self) -> i64 { self.n }
     #[inline]
-    fn mat1_stride_0(&self) -> i64 {
-        self.mat1_stride_0
-    }
-
+    fn mat1_stride_0(&self) -> i64 { self.mat1_stride_0 }
     #[inline]
-    fn mat1_stride_1(&self) -> i64 {
-        self.mat1_stride_1
-    }
-
+    fn mat1_stride_1(&self) -> i64 { self.mat1_stride_1 }
     #[inline]
-    fn mat2_stride_0(&self) -> i64 {
-        self.mat2_stride_0
-    }
-
+    fn mat2_stride_0(&self) -> i64 { self.mat2_stride_0 }
     #[inline]
-    fn mat2_stride_1(&self) -> i64 {
-        self.mat2_stride_1
-    }
-
+    fn mat2_stride_1(&self) -> i64 { self.mat2_stride_1 }
     #[inline]
-    fn mat1_dtype(&self) -> Option<Mat1Dtype> {
-        Some(self.mat1_dtype)
-    }
-
+    fn mat1_dtype(&self) -> Option<Mat1Dtype> { Some(self.mat1_dtype) }
     #[inline]
-    fn using_tf32(&self) -> Option<UsingTf32> {
-        Some(self.using_tf32)
-    }
+    fn using_tf32(&self) -> Option<UsingTf32> { Some(self.using_tf32) }
 }
 
-/// `mat1_dtype`: Element type of matrix 1, as PyTorch prints it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mat1Dtype {
-    /// `torch.bfloat16`
-    TorchBfloat16,
-    /// `torch.float16`
-    TorchFloat16,
-    /// `torch.float32`
-    TorchFloat32,
-    /// Any other; training never saw it.
-    Other,
-}
-
-impl Mat1Dtype {
-    /// Returns the category of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Self {
-        match name {
-            "torch.bfloat16" => Self::TorchBfloat16,
-            "torch.float16" => Self::TorchFloat16,
-            "torch.float32" => Self::TorchFloat32,
-            _ => Self::Other,
+/// Defines a categorical feature: the enum of its categories, and their names.
+macro_rules! category {
+    ($(#[$doc:meta])* $type:ident { $($(#[$note:meta])* $variant:ident $(($code:literal))? = $name:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $type {
+            /// Any other; training never saw it.
+            Other,
+            $($(#[$note])* $variant $(= $code)?,)*
         }
-    }
 
-    /// Returns the name, as logs have it; `None` for any other.
-    #[must_use]
-    pub fn name(self) -> Option<&'static str> {
-        match self {
-            Self::TorchBfloat16 => Some("torch.bfloat16"),
-            Self::TorchFloat16 => Some("torch.float16"),
-            Self::TorchFloat32 => Some("torch.float32"),
-            Self::Other => None,
+        impl $type {
+            /// Returns the category of this name.
+            #[must_use]
+            pub fn from_name(name: &str) -> Self {
+                match name {
+                    $($name => Self::$variant,)*
+                    _ => Self::Other,
+                }
+            }
+
+            /// Returns the name, as logs have it; `None` for any other.
+            #[must_use]
+            pub fn name(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$variant => Some($name),)*
+                    Self::Other => None,
+                }
+            }
         }
-    }
-}
 
-impl core::str::FromStr for Mat1Dtype {
-    type Err = core::convert::Infallible;
+        impl core::str::FromStr for $type {
+            type Err = core::convert::Infallible;
 
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Ok(Self::from_name(name))
-    }
-}
-
-/// `mat2_dtype`: Element type of matrix 2, as PyTorch prints it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mat2Dtype {
-    /// `torch.bfloat16`
-    TorchBfloat16,
-    /// `torch.float16`
-    TorchFloat16,
-    /// `torch.float32`
-    TorchFloat32,
-    /// Any other; training never saw it.
-    Other,
-}
-
-impl Mat2Dtype {
-    /// Returns the category of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Self {
-        match name {
-            "torch.bfloat16" => Self::TorchBfloat16,
-            "torch.float16" => Self::TorchFloat16,
-            "torch.float32" => Self::TorchFloat32,
-            _ => Self::Other,
+            fn from_str(name: &str) -> Result<Self, Self::Err> {
+                Ok(Self::from_name(name))
+            }
         }
-    }
+    };
+}
 
-    /// Returns the name, as logs have it; `None` for any other.
-    #[must_use]
-    pub fn name(self) -> Option<&'static str> {
-        match self {
-            Self::TorchBfloat16 => Some("torch.bfloat16"),
-            Self::TorchFloat16 => Some("torch.float16"),
-            Self::TorchFloat32 => Some("torch.float32"),
-            Self::Other => None,
-        }
+category! {
+    /// `mat1_dtype`: Element type of matrix 1, as PyTorch prints it.
+    Mat1Dtype {
+        /// `torch.bfloat16`
+        TorchBfloat16 = "torch.bfloat16",
+        /// `torch.float16`
+        TorchFloat16 = "torch.float16",
+        /// `torch.float32`
+        TorchFloat32 = "torch.float32",
     }
 }
 
-impl core::str::FromStr for Mat2Dtype {
-    type Err = core::convert::Infallible;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Ok(Self::from_name(name))
+category! {
+    /// `mat2_dtype`: Element type of matrix 2, as PyTorch prints it.
+    Mat2Dtype {
+        /// `torch.bfloat16`
+        TorchBfloat16 = "torch.bfloat16",
+        /// `torch.float16`
+        TorchFloat16 = "torch.float16",
+        /// `torch.float32`
+        TorchFloat32 = "torch.float32",
     }
 }
 
-/// `mat1_iscontig`: True where matrix 1 is contiguous, row by row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mat1Iscontig {
-    /// `False`
-    False,
-    /// `True`
-    True,
-    /// Any other; training never saw it.
-    Other,
-}
-
-impl Mat1Iscontig {
-    /// Returns the category of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Self {
-        match name {
-            "False" => Self::False,
-            "True" => Self::True,
-            _ => Self::Other,
-        }
-    }
-
-    /// Returns the name, as logs have it; `None` for any other.
-    #[must_use]
-    pub fn name(self) -> Option<&'static str> {
-        match self {
-            Self::False => Some("False"),
-            Self::True => Some("True"),
-            Self::Other => None,
-        }
-    }
-}
-
-impl core::str::FromStr for Mat1Iscontig {
-    type Err = core::convert::Infallible;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Ok(Self::from_name(name))
+category! {
+    /// `mat1_iscontig`: True where matrix 1 is contiguous, row by row.
+    Mat1Iscontig {
+        /// `False`
+        False = "False",
+        /// `True`
+        True = "True",
     }
 }
 
@@ -243,44 +151,13 @@ impl From<bool> for Mat1Iscontig {
     }
 }
 
-/// `mat2_iscontig`: True where matrix 2 is contiguous, row by row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mat2Iscontig {
-    /// `False`
-    False,
-    /// `True`
-    True,
-    /// Any other; training never saw it.
-    Other,
-}
-
-impl Mat2Iscontig {
-    /// Returns the category of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Self {
-        match name {
-            "False" => Self::False,
-            "True" => Self::True,
-            _ => Self::Other,
-        }
-    }
-
-    /// Returns the name, as logs have it; `None` for any other.
-    #[must_use]
-    pub fn name(self) -> Option<&'static str> {
-        match self {
-            Self::False => Some("False"),
-            Self::True => Some("True"),
-            Self::Other => None,
-        }
-    }
-}
-
-impl core::str::FromStr for Mat2Iscontig {
-    type Err = core::convert::Infallible;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Ok(Self::from_name(name))
+category! {
+    /// `mat2_iscontig`: True where matrix 2 is contiguous, row by row.
+    Mat2Iscontig {
+        /// `False`
+        False = "False",
+        /// `True`
+        True = "True",
     }
 }
 
@@ -290,48 +167,15 @@ impl From<bool> for Mat2Iscontig {
     }
 }
 
-/// `using_tf32`: True or False for float32, by whether TF32 is allowed; not\_float\_32 otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum UsingTf32 {
-    /// `False`
-    False,
-    /// `True`
-    True,
-    /// `not_float_32`
-    NotFloat32,
-    /// Any other; training never saw it.
-    Other,
-}
-
-impl UsingTf32 {
-    /// Returns the category of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Self {
-        match name {
-            "False" => Self::False,
-            "True" => Self::True,
-            "not_float_32" => Self::NotFloat32,
-            _ => Self::Other,
-        }
-    }
-
-    /// Returns the name, as logs have it; `None` for any other.
-    #[must_use]
-    pub fn name(self) -> Option<&'static str> {
-        match self {
-            Self::False => Some("False"),
-            Self::True => Some("True"),
-            Self::NotFloat32 => Some("not_float_32"),
-            Self::Other => None,
-        }
-    }
-}
-
-impl core::str::FromStr for UsingTf32 {
-    type Err = core::convert::Infallible;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Ok(Self::from_name(name))
+category! {
+    /// `using_tf32`: True or False for float32, by whether TF32 is allowed; not\_float\_32 otherwise.
+    UsingTf32 {
+        /// `False`
+        False = "False",
+        /// `True`
+        True = "True",
+        /// `not_float_32`
+        NotFloat32 = "not_float_32",
     }
 }
 

@@ -43,249 +43,133 @@ pub struct Context {
     pub using_tf32: UsingTf32,
 }
 
-/// The features that the tree, the precondition and the derived features read.
+/// The features that the tree, the precondition and the derived features read; NaN and `None` are undefined.
 pub(crate) trait Row {
     /// A logged whole number.
     type Whole: Number;
-    /// `m`
     fn m(&self) -> Self::Whole;
-    /// `k`
     fn k(&self) -> Self::Whole;
-    /// `n`
     fn n(&self) -> Self::Whole;
-    /// `mat1_stride_0`
     fn mat1_stride_0(&self) -> Self::Whole;
-    /// `mat1_stride_1`
     fn mat1_stride_1(&self) -> Self::Whole;
-    /// `mat2_stride_0`
     fn mat2_stride_0(&self) -> Self::Whole;
-    /// `mat2_stride_1`
     fn mat2_stride_1(&self) -> Self::Whole;
-    /// `m_padded_length`
     fn m_padded_length(&self) -> Self::Whole;
-    /// `k_padded_length`
     fn k_padded_length(&self) -> Self::Whole;
-    /// `n_padded_length`
     fn n_padded_length(&self) -> Self::Whole;
-    /// `mat1_align_size`
     fn mat1_align_size(&self) -> Self::Whole;
-    /// `mat2_align_size`
     fn mat2_align_size(&self) -> Self::Whole;
-    /// `prepadded_mat1`; `None` is undefined
     fn prepadded_mat1(&self) -> Option<PrepaddedMat1>;
-    /// `prepadded_mat2`; `None` is undefined
     fn prepadded_mat2(&self) -> Option<PrepaddedMat2>;
-    /// `using_tf32`; `None` is undefined
     fn using_tf32(&self) -> Option<UsingTf32>;
 }
 
 impl Row for Context {
     type Whole = i64;
-
     #[inline]
-    fn m(&self) -> i64 {
-        self.m
-    }
-
+    fn m(&self) -> i64 { self.m }
     #[inline]
-    fn k(&self) -> i64 {
-        self.k
-    }
-
+    fn k(&self) -> i64 { self.k }
     #[inline]
-    fn n(&self) -> i64 {
-        self.n
-    }
-
+    fn n(&self) -> i64 { self.n }
     #[inline]
-    fn mat1_stride_0(&self) -> i64 {
-        self.mat1_stride_0
-    }
-
+    fn mat1_stride_0(&self) -> i64 { self.mat1_stride_0 }
     #[inline]
-    fn mat1_stride_1(&self) -> i64 {
-        self.mat1_stride_1
-    }
-
+    fn mat1_stride_1(&self) -> i64 { self.mat1_stride_1 }
     #[inline]
-    fn mat2_stride_0(&self) -> i64 {
-        self.mat2_stride_0
-    }
-
+    fn mat2_stride_0(&self) -> i64 { self.mat2_stride_0 }
     #[inline]
-    fn mat2_stride_1(&self) -> i64 {
-        self.mat2_stride_1
-    }
-
+    fn mat2_stride_1(&self) -> i64 { self.mat2_stride_1 }
     #[inline]
-    fn m_padded_length(&self) -> i64 {
-        self.m_padded_length
-    }
-
+    fn m_padded_length(&self) -> i64 { self.m_padded_length }
     #[inline]
-    fn k_padded_length(&self) -> i64 {
-        self.k_padded_length
-    }
-
+    fn k_padded_length(&self) -> i64 { self.k_padded_length }
     #[inline]
-    fn n_padded_length(&self) -> i64 {
-        self.n_padded_length
-    }
-
+    fn n_padded_length(&self) -> i64 { self.n_padded_length }
     #[inline]
-    fn mat1_align_size(&self) -> i64 {
-        self.mat1_align_size
-    }
-
+    fn mat1_align_size(&self) -> i64 { self.mat1_align_size }
     #[inline]
-    fn mat2_align_size(&self) -> i64 {
-        self.mat2_align_size
-    }
-
+    fn mat2_align_size(&self) -> i64 { self.mat2_align_size }
     #[inline]
-    fn prepadded_mat1(&self) -> Option<PrepaddedMat1> {
-        Some(self.prepadded_mat1)
-    }
-
+    fn prepadded_mat1(&self) -> Option<PrepaddedMat1> { Some(self.prepadded_mat1) }
     #[inline]
-    fn prepadded_mat2(&self) -> Option<PrepaddedMat2> {
-        Some(self.prepadded_mat2)
-    }
-
+    fn prepadded_mat2(&self) -> Option<PrepaddedMat2> { Some(self.prepadded_mat2) }
     #[inline]
-    fn using_tf32(&self) -> Option<UsingTf32> {
-        Some(self.using_tf32)
-    }
+    fn using_tf32(&self) -> Option<UsingTf32> { Some(self.using_tf32) }
 }
 
-/// `mat1_dtype`: Element type of matrix 1, as PyTorch prints it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mat1Dtype {
-    /// `torch.bfloat16`
-    TorchBfloat16,
-    /// `torch.float16`
-    TorchFloat16,
-    /// `torch.float32`
-    TorchFloat32,
-    /// Any other; training never saw it.
-    Other,
-}
-
-impl Mat1Dtype {
-    /// Returns the category of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Self {
-        match name {
-            "torch.bfloat16" => Self::TorchBfloat16,
-            "torch.float16" => Self::TorchFloat16,
-            "torch.float32" => Self::TorchFloat32,
-            _ => Self::Other,
+/// Defines a categorical feature: the enum of its categories, and their names.
+macro_rules! category {
+    ($(#[$doc:meta])* $type:ident { $($(#[$note:meta])* $variant:ident $(($code:literal))? = $name:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $type {
+            /// Any other; training never saw it.
+            Other,
+            $($(#[$note])* $variant $(= $code)?,)*
         }
-    }
 
-    /// Returns the name, as logs have it; `None` for any other.
-    #[must_use]
-    pub fn name(self) -> Option<&'static str> {
-        match self {
-            Self::TorchBfloat16 => Some("torch.bfloat16"),
-            Self::TorchFloat16 => Some("torch.float16"),
-            Self::TorchFloat32 => Some("torch.float32"),
-            Self::Other => None,
+        impl $type {
+            /// Returns the category of this name.
+            #[must_use]
+            pub fn from_name(name: &str) -> Self {
+                match name {
+                    $($name => Self::$variant,)*
+                    _ => Self::Other,
+                }
+            }
+
+            /// Returns the name, as logs have it; `None` for any other.
+            #[must_use]
+            pub fn name(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$variant => Some($name),)*
+                    Self::Other => None,
+                }
+            }
         }
-    }
-}
 
-impl core::str::FromStr for Mat1Dtype {
-    type Err = core::convert::Infallible;
+        impl core::str::FromStr for $type {
+            type Err = core::convert::Infallible;
 
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Ok(Self::from_name(name))
-    }
-}
-
-/// `mat2_dtype`: Element type of matrix 2, as PyTorch prints it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mat2Dtype {
-    /// `torch.bfloat16`
-    TorchBfloat16,
-    /// `torch.float16`
-    TorchFloat16,
-    /// `torch.float32`
-    TorchFloat32,
-    /// Any other; training never saw it.
-    Other,
-}
-
-impl Mat2Dtype {
-    /// Returns the category of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Self {
-        match name {
-            "torch.bfloat16" => Self::TorchBfloat16,
-            "torch.float16" => Self::TorchFloat16,
-            "torch.float32" => Self::TorchFloat32,
-            _ => Self::Other,
+            fn from_str(name: &str) -> Result<Self, Self::Err> {
+                Ok(Self::from_name(name))
+            }
         }
-    }
+    };
+}
 
-    /// Returns the name, as logs have it; `None` for any other.
-    #[must_use]
-    pub fn name(self) -> Option<&'static str> {
-        match self {
-            Self::TorchBfloat16 => Some("torch.bfloat16"),
-            Self::TorchFloat16 => Some("torch.float16"),
-            Self::TorchFloat32 => Some("torch.float32"),
-            Self::Other => None,
-        }
+category! {
+    /// `mat1_dtype`: Element type of matrix 1, as PyTorch prints it.
+    Mat1Dtype {
+        /// `torch.bfloat16`
+        TorchBfloat16 = "torch.bfloat16",
+        /// `torch.float16`
+        TorchFloat16 = "torch.float16",
+        /// `torch.float32`
+        TorchFloat32 = "torch.float32",
     }
 }
 
-impl core::str::FromStr for Mat2Dtype {
-    type Err = core::convert::Infallible;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Ok(Self::from_name(name))
+category! {
+    /// `mat2_dtype`: Element type of matrix 2, as PyTorch prints it.
+    Mat2Dtype {
+        /// `torch.bfloat16`
+        TorchBfloat16 = "torch.bfloat16",
+        /// `torch.float16`
+        TorchFloat16 = "torch.float16",
+        /// `torch.float32`
+        TorchFloat32 = "torch.float32",
     }
 }
 
-/// `prepadded_mat1`: True where matrix 1 is padded by whoever computes it, at no further cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum PrepaddedMat1 {
-    /// `False`
-    False,
-    /// `True`
-    True,
-    /// Any other; training never saw it.
-    Other,
-}
-
-impl PrepaddedMat1 {
-    /// Returns the category of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Self {
-        match name {
-            "False" => Self::False,
-            "True" => Self::True,
-            _ => Self::Other,
-        }
-    }
-
-    /// Returns the name, as logs have it; `None` for any other.
-    #[must_use]
-    pub fn name(self) -> Option<&'static str> {
-        match self {
-            Self::False => Some("False"),
-            Self::True => Some("True"),
-            Self::Other => None,
-        }
-    }
-}
-
-impl core::str::FromStr for PrepaddedMat1 {
-    type Err = core::convert::Infallible;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Ok(Self::from_name(name))
+category! {
+    /// `prepadded_mat1`: True where matrix 1 is padded by whoever computes it, at no further cost.
+    PrepaddedMat1 {
+        /// `False`
+        False = "False",
+        /// `True`
+        True = "True",
     }
 }
 
@@ -295,44 +179,13 @@ impl From<bool> for PrepaddedMat1 {
     }
 }
 
-/// `prepadded_mat2`: True where matrix 2 is padded by whoever computes it, at no further cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum PrepaddedMat2 {
-    /// `False`
-    False,
-    /// `True`
-    True,
-    /// Any other; training never saw it.
-    Other,
-}
-
-impl PrepaddedMat2 {
-    /// Returns the category of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Self {
-        match name {
-            "False" => Self::False,
-            "True" => Self::True,
-            _ => Self::Other,
-        }
-    }
-
-    /// Returns the name, as logs have it; `None` for any other.
-    #[must_use]
-    pub fn name(self) -> Option<&'static str> {
-        match self {
-            Self::False => Some("False"),
-            Self::True => Some("True"),
-            Self::Other => None,
-        }
-    }
-}
-
-impl core::str::FromStr for PrepaddedMat2 {
-    type Err = core::convert::Infallible;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Ok(Self::from_name(name))
+category! {
+    /// `prepadded_mat2`: True where matrix 2 is padded by whoever computes it, at no further cost.
+    PrepaddedMat2 {
+        /// `False`
+        False = "False",
+        /// `True`
+        True = "True",
     }
 }
 
@@ -342,48 +195,15 @@ impl From<bool> for PrepaddedMat2 {
     }
 }
 
-/// `using_tf32`: True or False for float32, by whether TF32 is allowed; not\_float\_32 otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum UsingTf32 {
-    /// `False`
-    False,
-    /// `True`
-    True,
-    /// `not_float_32`
-    NotFloat32,
-    /// Any other; training never saw it.
-    Other,
-}
-
-impl UsingTf32 {
-    /// Returns the category of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Self {
-        match name {
-            "False" => Self::False,
-            "True" => Self::True,
-            "not_float_32" => Self::NotFloat32,
-            _ => Self::Other,
-        }
-    }
-
-    /// Returns the name, as logs have it; `None` for any other.
-    #[must_use]
-    pub fn name(self) -> Option<&'static str> {
-        match self {
-            Self::False => Some("False"),
-            Self::True => Some("True"),
-            Self::NotFloat32 => Some("not_float_32"),
-            Self::Other => None,
-        }
-    }
-}
-
-impl core::str::FromStr for UsingTf32 {
-    type Err = core::convert::Infallible;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Ok(Self::from_name(name))
+category! {
+    /// `using_tf32`: True or False for float32, by whether TF32 is allowed; not\_float\_32 otherwise.
+    UsingTf32 {
+        /// `False`
+        False = "False",
+        /// `True`
+        True = "True",
+        /// `not_float_32`
+        NotFloat32 = "not_float_32",
     }
 }
 

@@ -15,63 +15,67 @@ pub struct Context {
     pub dtype: Dtype,
 }
 
-/// The features that the tree, the precondition and the derived features read.
+/// The features that the tree, the precondition and the derived features read; NaN and `None` are undefined.
 pub(crate) trait Row {
     /// A logged whole number.
     type Whole: Number;
-    /// `rows`
     fn rows(&self) -> Self::Whole;
-    /// `columns`
     fn columns(&self) -> Self::Whole;
 }
 
 impl Row for Context {
     type Whole = i64;
-
     #[inline]
-    fn rows(&self) -> i64 {
-        self.rows
-    }
-
+    fn rows(&self) -> i64 { self.rows }
     #[inline]
-    fn columns(&self) -> i64 {
-        self.columns
-    }
+    fn columns(&self) -> i64 { self.columns }
 }
 
-/// `dtype`: Element type, as PyTorch prints it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Dtype {
-    /// `torch.float32`
-    TorchFloat32,
-    /// Any other; training never saw it.
-    Other,
-}
-
-impl Dtype {
-    /// Returns the category of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Self {
-        match name {
-            "torch.float32" => Self::TorchFloat32,
-            _ => Self::Other,
+/// Defines a categorical feature: the enum of its categories, and their names.
+macro_rules! category {
+    ($(#[$doc:meta])* $type:ident { $($(#[$note:meta])* $variant:ident $(($code:literal))? = $name:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $type {
+            /// Any other; training never saw it.
+            Other,
+            $($(#[$note])* $variant $(= $code)?,)*
         }
-    }
 
-    /// Returns the name, as logs have it; `None` for any other.
-    #[must_use]
-    pub fn name(self) -> Option<&'static str> {
-        match self {
-            Self::TorchFloat32 => Some("torch.float32"),
-            Self::Other => None,
+        impl $type {
+            /// Returns the category of this name.
+            #[must_use]
+            pub fn from_name(name: &str) -> Self {
+                match name {
+                    $($name => Self::$variant,)*
+                    _ => Self::Other,
+                }
+            }
+
+            /// Returns the name, as logs have it; `None` for any other.
+            #[must_use]
+            pub fn name(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$variant => Some($name),)*
+                    Self::Other => None,
+                }
+            }
         }
-    }
+
+        impl core::str::FromStr for $type {
+            type Err = core::convert::Infallible;
+
+            fn from_str(name: &str) -> Result<Self, Self::Err> {
+                Ok(Self::from_name(name))
+            }
+        }
+    };
 }
 
-impl core::str::FromStr for Dtype {
-    type Err = core::convert::Infallible;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Ok(Self::from_name(name))
+category! {
+    /// `dtype`: Element type, as PyTorch prints it.
+    Dtype {
+        /// `torch.float32`
+        TorchFloat32 = "torch.float32",
     }
 }

@@ -8,6 +8,7 @@ mod categories;
 mod features;
 mod leaves;
 mod order;
+mod table;
 mod whole;
 
 use std::collections::BTreeSet;
@@ -18,13 +19,29 @@ use ah_types::{Model, Node, Test, Tree};
 use crate::error::{CodegenError, MOST};
 use categories::Categories;
 pub use leaves::{LoweredLeaf, LoweredPlace, Reason};
-pub use order::{Argument, Condition, Event, Form, Row};
+pub use order::{Argument, Condition, Event};
+pub use table::Table;
 pub use whole::WholeOperation;
 
 /// Trees with more leaves become tables: compilers take minutes for thousands of branches.
-pub const MOST_BRANCHED_LEAVES: usize = 256;
+const MOST_BRANCHED_LEAVES: usize = 256;
 /// Deeper trees become tables: nobody follows more levels of branches.
 const MOST_BRANCHED_DEPTH: usize = 12;
+
+/// Returns true if a tree of the model is too large for branches. All trees then become one table.
+pub fn is_large(model: &Model) -> bool {
+    let is_large =
+        |tree: &Tree| tree.leaves().count() > MOST_BRANCHED_LEAVES || tree.depth() > MOST_BRANCHED_DEPTH;
+    model.trees.iter().any(is_large)
+}
+
+/// The form in which trees are printed.
+pub enum Form<'m> {
+    /// Each tree as nested branches: events with their level of nesting.
+    Branches(Vec<Vec<(usize, Event<'m>)>>),
+    /// All trees as one table.
+    Table(Table<'m>),
+}
 
 /// A model, prepared for printing.
 pub struct LoweredModel<'m> {
@@ -49,11 +66,8 @@ pub struct LoweredModel<'m> {
     pub leaves: Vec<LoweredLeaf<'m>>,
 }
 
-/// Prepares a model.
-pub fn lower(model: &Model) -> LoweredModel<'_> {
-    let too_large =
-        |tree: &Tree| tree.leaves().count() > MOST_BRANCHED_LEAVES || tree.depth() > MOST_BRANCHED_DEPTH;
-    let table = model.trees.iter().any(too_large);
+/// Prepares a model; `table` is true if its trees become a table.
+pub fn lower(model: &Model, table: bool) -> LoweredModel<'_> {
     let tested = features::tested(model, table);
     let leaves = leaves::leaves(model);
     let mut used = features::used(model, &tested);
@@ -84,7 +98,11 @@ pub fn lower(model: &Model) -> LoweredModel<'_> {
         texts: texts.into_iter().collect(),
         tested,
         used,
-        trees: order::form(model, table),
+        trees: if table {
+            Form::Table(Table::new(model, &leaves))
+        } else {
+            Form::Branches(order::branches(model))
+        },
         leaves,
     }
 }
@@ -126,8 +144,8 @@ impl LoweredModel<'_> {
         self.model.trees.len() > 1
     }
 
-    /// Returns the most choices that several trees can rank: those of the first tree's longest leaf.
-    pub fn most_votes(&self) -> usize {
+    /// Returns the most choices that all trees can rank: those of the first tree's longest leaf.
+    pub fn longest_ranking(&self) -> usize {
         let first = self.model.trees.first().into_iter().flat_map(Tree::leaves);
         first.map(|(_, leaf)| leaf.ranking.len()).max().unwrap_or(0)
     }

@@ -1,22 +1,9 @@
-//! The order of printing a tree: rows of a table, or branches with the features that each needs.
+//! The order of printing a tree as branches, with the features that each needs.
 
 use ah_types::expr::Type;
 use ah_types::{Model, Node, Test, Tree};
 
 use super::features::{derived_type, inputs};
-
-/// The form in which trees are printed.
-pub enum Form<'m> {
-    /// Each tree as nested branches for people to read: events with their level of nesting.
-    Branches(Vec<Vec<(usize, Event<'m>)>>),
-    /// All trees as one table and a loop.
-    Table {
-        /// The nodes of each tree in preorder, so that the left child is the next row.
-        rows: Vec<Row<'m>>,
-        /// The position of each tree's root.
-        roots: Vec<usize>,
-    },
-}
 
 /// One line of the branches.
 pub enum Event<'m> {
@@ -54,32 +41,15 @@ pub enum Condition<'m> {
     Holds(usize),
 }
 
-/// One row of the table.
-#[derive(Clone, Copy)]
-pub enum Row<'m> {
-    /// A test, and the row to continue at when it goes right.
-    Split(&'m Test, usize),
-    /// The leaf with this index.
-    Leaf(usize),
-}
-
-/// Returns the trees in the form in which they are printed.
-pub(super) fn form(model: &Model, table: bool) -> Form<'_> {
+/// Returns each tree as nested branches for people to read: events with their level of nesting.
+pub(super) fn branches(model: &Model) -> Vec<Vec<(usize, Event<'_>)>> {
     let mut first_leaf = 0;
-    let orders = model.trees.iter().map(|tree| {
+    let branches = |tree| {
         let order = Order::new(model, tree, first_leaf);
         first_leaf += tree.leaves().count();
-        order
-    });
-    if !table {
-        return Form::Branches(orders.map(Order::branches).collect());
-    }
-    let (mut rows, mut roots) = (Vec::new(), Vec::new());
-    for order in orders {
-        roots.push(rows.len());
-        order.append_rows(&mut rows);
-    }
-    Form::Table { rows, roots }
+        order.branches()
+    };
+    model.trees.iter().map(branches).collect()
 }
 
 /// The state of a feature on a path.
@@ -112,27 +82,6 @@ impl<'m> Order<'m> {
         let leaf_index = tree.nodes.iter().map(index).collect();
         let states = vec![State::Unknown; model.features.all().len()];
         Self { model, nodes: &tree.nodes, leaf_index, states }
-    }
-
-    fn append_rows(&self, rows: &mut Vec<Row<'m>>) {
-        // A node, and the row whose right child it is.
-        let mut stack = vec![(0, None)];
-        while let Some((node, right_of)) = stack.pop() {
-            let at = rows.len();
-            if let Some(parent) = right_of
-                && let Row::Split(_, right) = &mut rows[parent]
-            {
-                *right = at;
-            }
-            match &self.nodes[node] {
-                Node::Leaf(_) => rows.push(Row::Leaf(self.leaf_index[node])),
-                Node::Split { test, left, right } => {
-                    rows.push(Row::Split(test, 0));
-                    stack.push((*right as usize, Some(at)));
-                    stack.push((*left as usize, None));
-                }
-            }
-        }
     }
 
     fn branches(mut self) -> Vec<(usize, Event<'m>)> {

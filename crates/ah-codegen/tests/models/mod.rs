@@ -127,7 +127,10 @@ pub fn model(rng: &mut Pcg64, heuristic: &str, depth: usize, most_nodes: usize) 
         ..Model::default()
     };
     // A model counts only after it was written and read back.
-    Model::parse(&model.to_json()).expect("a valid model")
+    let text = model.to_json();
+    let read = Model::parse(&text).expect("a valid model");
+    assert_eq!(read.to_json(), text, "a model that was read is written in the same bytes");
+    read
 }
 
 /// Returns contexts to compare: every threshold and its neighbours, numbers beyond 2^53, infinities, NaN,

@@ -10,20 +10,28 @@ use clap::{Args as _, FromArgMatches as _};
 use crate::plan::Shard;
 use crate::worker::Limits;
 
+/// With --adaptive, a choice stops early when it is this many times as slow as the best: further samples would say
+/// how slow it is, not that it wins.
+const ADAPTIVE_EARLY_STOP: f64 = 1.2;
+
+/// With --adaptive, the most samples of a choice, or one for each row if that is more: where six samples do not
+/// separate two choices, taking the wrong one costs little.
+const ADAPTIVE_SAMPLES: u32 = 6;
+
 /// The flags of every collecting program.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RunFlags {
     /// The log to append to
     #[arg(long, short, default_value = "train.txt", value_name = "FILE")]
     pub output: PathBuf,
-    /// Inputs that the log is to hold at the end [default: 1000, or no limit with --max-seconds or --draws]
+    /// Measure until the log holds N inputs [default: 1000, or no limit with --max-seconds or --draws]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub num_samples: Option<u64>,
     /// Draw this many inputs of the sequence, counted over all shards: the shards of N draws together measure the
     /// same inputs as one machine
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "inputs")]
     pub draws: Option<u64>,
-    /// Rows that each choice gets on each input, each from its share of the samples
+    /// Rows of the log for each choice on each input; each is the mean of a part of the samples
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub num_reps: Option<u32>,
     /// Start no input after this many seconds
@@ -35,6 +43,17 @@ pub struct RunFlags {
     /// Measure exactly the contexts of this file: CSV whose header names the features, or a log
     #[arg(long, value_name = "FILE")]
     pub inputs: Option<PathBuf>,
+    /// Leave out choices that the times so far show to be slow; on a random SHARE of the inputs, time every choice
+    #[arg(
+        long,
+        value_name = "SHARE",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "0.1",
+        value_parser = share,
+        conflicts_with = "use_heuristic"
+    )]
+    pub adaptive: Option<f64>,
     /// Measure one part of the sequence, so that several machines share it: 1/4 is the first of four
     #[arg(long, value_name = "I/N", default_value = "1/1")]
     pub shard: Shard,
@@ -64,6 +83,11 @@ pub struct RunFlags {
     pub worker: bool,
 }
 
+fn share(text: &str) -> Result<f64, String> {
+    let share: Option<f64> = text.parse().ok().filter(|share| *share > 0.0 && *share < 1.0);
+    share.ok_or_else(|| "expected a share between 0 and 1, for example 0.1".to_owned())
+}
+
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
     Duration::try_from_secs_f64(seconds).map_err(|e| e.to_string())
@@ -89,6 +113,12 @@ impl RunFlags {
             policy.repetitions = repetitions;
             policy.min_samples = policy.min_samples.max(repetitions);
             policy.max_samples = policy.max_samples.max(repetitions);
+        }
+        if self.adaptive.is_some() {
+            let most = policy.repetitions.max(ADAPTIVE_SAMPLES);
+            policy.max_samples = policy.max_samples.min(most);
+            policy.min_samples = policy.min_samples.min(most);
+            policy.early_stop_ratio = policy.early_stop_ratio.min(ADAPTIVE_EARLY_STOP);
         }
         policy
     }

@@ -3,6 +3,7 @@
 use std::num::NonZero;
 use std::path::PathBuf;
 
+use ah_cli::arguments::one_of;
 use ah_cli::{exit, stdout};
 use ah_types::log::merge::{Disagreement, MergeOptions, merge};
 use serde_json::json;
@@ -20,9 +21,10 @@ pub struct MergeFlags {
     /// The merged log, which is replaced if it exists
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
-    /// What to do with a machine whose times differ on the inputs that several machines measured
-    #[arg(long, value_enum, default_value_t = DisagreementFlag::Refuse)]
-    disagreement: DisagreementFlag,
+    /// What to do with a machine whose times differ on the inputs that several machines measured: merge nothing,
+    /// divide its times by the ratio that these inputs show, or keep them
+    #[arg(long, value_name = "ANSWER", default_value = "refuse", value_parser = one_of(DISAGREEMENT))]
+    disagreement: Disagreement,
     /// Machines agree up to this relative difference
     #[arg(long, value_name = "SHARE", default_value_t = MergeOptions::default().tolerance, value_parser = tolerance)]
     tolerance: f64,
@@ -39,15 +41,8 @@ Examples:
   The logs of two machines:
     ah-collect merge a.txt b.txt -o train.txt";
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum DisagreementFlag {
-    /// Merge nothing
-    Refuse,
-    /// Divide its times by the ratio that these inputs show
-    Scale,
-    /// Keep its times
-    Keep,
-}
+const DISAGREEMENT: [(&str, Disagreement); 3] =
+    [("refuse", Disagreement::Refuse), ("scale", Disagreement::Scale), ("keep", Disagreement::Keep)];
 
 fn tolerance(text: &str) -> Result<f64, String> {
     let valid = text.parse().ok().filter(|share| (0.0..1.0).contains(share));
@@ -61,11 +56,7 @@ fn tolerance(text: &str) -> Result<f64, String> {
 pub fn merge_logs(flags: &MergeFlags) -> Result<u8, CollectError> {
     flags.logs.iter().try_for_each(|log| expect_idle(log))?;
     let options = MergeOptions {
-        disagreement: match flags.disagreement {
-            DisagreementFlag::Refuse => Disagreement::Refuse,
-            DisagreementFlag::Scale => Disagreement::Scale,
-            DisagreementFlag::Keep => Disagreement::Keep,
-        },
+        disagreement: flags.disagreement,
         tolerance: flags.tolerance,
         skip_bad_rows: flags.skip_bad_rows,
         threads: std::thread::available_parallelism().map_or(1, NonZero::get),

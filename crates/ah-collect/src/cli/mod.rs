@@ -17,6 +17,7 @@ use std::sync::atomic::Ordering;
 
 use ah_cli::{exit, status, stdout, warning};
 use ah_measure::{Runner, sampling};
+use ah_types::log::RandomPart;
 use ah_types::{Model, Optimization, log};
 use serde_json::json;
 
@@ -117,6 +118,7 @@ fn collect_inputs(source: &dyn RunnerSource, flags: &RunFlags) -> Result<u8, Col
         draws: flags.draws,
         shard: flags.shard,
         inputs,
+        adaptive: flags.adaptive.map(|share| RandomPart { share }),
         ..Options::new(&flags.output, flags.policy(subject.timing))
     };
     let stop = signals::stop_on_signal();

@@ -45,7 +45,6 @@ impl Observer for Progress {
             if self.goal.is_some() {
                 bar.inc(1);
             } else {
-                bar.set_position(self.start.elapsed().as_secs());
                 bar.set_prefix(units::count(self.done, "input"));
             }
         }
@@ -87,7 +86,7 @@ impl Progress {
 fn bar(done: u64, goal: Option<u64>, max_time: Option<Duration>, start: Instant) -> ProgressBar {
     let (length, template) = match (goal, max_time) {
         (Some(goal), _) => (Some(goal), "{bar:20} {pos} of {len} inputs, {left} left: {wide_msg}"),
-        (None, Some(limit)) => (Some(limit.as_secs()), "{bar:20} {prefix}, {time}: {wide_msg}"),
+        (None, Some(_)) => (None, "{gauge} {prefix}, {time}: {wide_msg}"),
         (None, None) => (None, "{spinner} {prefix}, {time}: {wide_msg}"),
     };
     let time = move |_: &ProgressState, line: &mut dyn std::fmt::Write| {
@@ -100,6 +99,11 @@ fn bar(done: u64, goal: Option<u64>, max_time: Option<Duration>, start: Instant)
             None => write!(line, "{}", units::duration(start.elapsed())),
         };
     };
+    // Moves while an input is measured, too.
+    let gauge = move |_: &ProgressState, line: &mut dyn std::fmt::Write| {
+        let share = max_time.map_or(0.0, |limit| start.elapsed().as_secs_f64() / limit.as_secs_f64());
+        let _ = write!(line, "{:░<20}", "█".repeat((20.0 * share.min(1.0)) as usize));
+    };
     let left = |state: &ProgressState, line: &mut dyn std::fmt::Write| {
         let _ = write!(line, "{}", units::duration(state.eta()));
     };
@@ -108,7 +112,7 @@ fn bar(done: u64, goal: Option<u64>, max_time: Option<Duration>, start: Instant)
         bar.set_length(length);
     }
     if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style.with_key("time", time).with_key("left", left));
+        bar.set_style(style.with_key("time", time).with_key("gauge", gauge).with_key("left", left));
     }
     // The bar panics if it cannot start a thread.
     if std::thread::Builder::new().spawn(|| ()).is_ok() {

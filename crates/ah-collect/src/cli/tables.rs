@@ -59,7 +59,7 @@ pub fn judgement_table(judgement: &Judgement) -> String {
     }
     let _ = write!(
         text,
-        "slowdown: against the oracle (always {0} {1:.3}); speedup: over {0}; decided on {2:.0} % of the inputs\n\
+        "slowdown: against the best choice (always {0}: {1:.3}); speedup: over {0}; decided on {2:.0} % of the inputs\n\
          more than 5 % slower than {0}: {3} of {4} inputs",
         fallback,
         judgement.fallback_slowdown(),

@@ -99,14 +99,15 @@ impl fmt::Display for LogFacts {
             write!(f, ", and {} more choices", self.wins.len() - 10)?;
         }
         match &self.always_fallback {
-            Some((name, slowdown)) => write!(f, "\nalways the fallback {name}: {slowdown:.4} of the oracle")?,
-            None => write!(
-                f,
-                "\nalways the fallback: unknown (none is known, or it was not measured on every input)"
+            Some((name, slowdown)) => {
+                write!(f, "\nalways {name} (fallback): {slowdown:.4} times the best time")?;
+            }
+            None => f.write_str(
+                "\nalways the fallback: unknown, because there is none or it was not measured on every input",
             )?,
         }
         if let Some((name, slowdown)) = &self.best_single {
-            write!(f, "\nbest single choice {name}: {slowdown:.4} of the oracle")?;
+            write!(f, "\nalways {name} (best single choice): {slowdown:.4} times the best time")?;
         }
         Ok(())
     }

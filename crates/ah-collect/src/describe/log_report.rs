@@ -53,7 +53,7 @@ struct ChoiceCoverage {
 
 #[derive(Debug, Serialize)]
 struct Point {
-    values: Vec<serde_json::Value>,
+    values: Vec<Value>,
     winner: u32,
 }
 
@@ -80,7 +80,7 @@ impl LogReport {
                 winner.margin += (podium.second_ms / podium.winner_ms).ln();
             }
             if at % step == 0 {
-                points.push(Point { values: input.values.iter().map(json).collect(), winner: podium.winner });
+                points.push(Point { values: input.values.to_vec(), winner: podium.winner });
             }
         }
         for choice in &mut choices {
@@ -166,13 +166,6 @@ impl LogReport {
             let _ = writeln!(text, "\nand {} more choices", winners.len() - 10);
         }
         text
-    }
-}
-
-fn json(value: &Value) -> serde_json::Value {
-    match value {
-        Value::Number(x) => serde_json::json!(x),
-        Value::Category(category) => serde_json::json!(**category),
     }
 }
 

@@ -27,6 +27,8 @@ pub struct PlannedInput {
     pub rng: Rng,
     /// The features' text as written in the log: the key of the input.
     pub text: String,
+    /// By choice: whether it is timed; `None`: all are.
+    pub wanted: Option<Vec<bool>>,
 }
 
 /// The inputs that are still to be measured.
@@ -61,6 +63,12 @@ impl InputQueue {
         self.earlier.note_skip(choice)
     }
 
+    /// Returns the same sequence with the inputs that are done.
+    #[must_use]
+    pub(crate) fn with_earlier_inputs(self) -> Self {
+        Self { earlier: EarlierInputs::default(), ..self }
+    }
+
     /// Ends the sequence after this many draws.
     #[must_use]
     pub fn with_draws(self, draws: Option<u64>) -> Self {
@@ -90,7 +98,7 @@ impl InputQueue {
                 repeats += 1;
             } else if self.shard.contains(position) {
                 self.earlier.forget(&text);
-                return Ok(Some(PlannedInput { context, rng, text }));
+                return Ok(Some(PlannedInput { context, rng, text, wanted: None }));
             }
         }
         Ok(None)

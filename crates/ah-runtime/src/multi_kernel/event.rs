@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
+use crate::drift::DriftReport;
+
 /// Why no remembered pick served a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Miss {
@@ -97,6 +99,8 @@ pub enum Event {
         /// For which context.
         context: String,
     },
+    /// The heuristic breaks its promise.
+    Drift(DriftReport),
 }
 
 impl fmt::Display for Event {
@@ -126,6 +130,7 @@ impl fmt::Display for Event {
             Self::NotRecorded { miss, context } => {
                 write!(f, "the recording has no pick for [{context}], so the fallback runs; {miss}")
             }
+            Self::Drift(report) => report.fmt(f),
         }
     }
 }
@@ -154,7 +159,8 @@ impl Events {
         match event {
             Event::Measured { miss: Miss::Slower { .. }, .. }
             | Event::Failed { .. }
-            | Event::Limit { .. } => {
+            | Event::Limit { .. }
+            | Event::Drift(_) => {
                 log::warn!("{name}: {event}");
             }
             _ => log::info!("{name}: {event}"),

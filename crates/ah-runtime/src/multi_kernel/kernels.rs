@@ -6,8 +6,9 @@ use ah_types::Scalar;
 
 use super::event::Event;
 use super::picker::Picker;
-use super::trial::{Agrees, Attempt, FallbackCheck, OnClones, Repeatable};
+use super::trial::{Agrees, Attempt, FallbackCheck, OnClones, Repeatable, time};
 use crate::decide::AutoHeuristic;
+use crate::drift::DriftReport;
 use crate::panics::caught;
 
 /// Kernels of one signature `F`, for example `fn(&[f32], &mut [f32])`; a call runs the fastest one for its input.
@@ -63,7 +64,10 @@ impl<F> MultiKernel<F> {
         let kernel = match self.picker.known(values) {
             Some(kernel) if !self.picker.is_watched_now() => kernel,
             Some(kernel) => {
-                return self.run_or_fall_back(kernel, values, |f| self.watched(kernel, values, || call(f)));
+                let result =
+                    self.run_or_fall_back(kernel, values, |f| self.watched(kernel, values, || call(f)));
+                self.look(values, &mut call);
+                return result;
             }
             None => {
                 let comparison = FallbackCheck::new(agrees, self.picker.fallback());
@@ -146,6 +150,12 @@ impl<F> MultiKernel<F> {
         self.picker.events()
     }
 
+    /// Returns whether the heuristic keeps its [promise](super::Builder::promise); `None` if that is not watched.
+    #[must_use]
+    pub fn drift(&self) -> Option<DriftReport> {
+        self.picker.drift()
+    }
+
     /// Describes in words who decides, every remembered pick (guards, time, the second best kernel's time), and the
     /// last events: why something was measured, or measured again.
     #[must_use]
@@ -179,6 +189,26 @@ impl<F> MultiKernel<F> {
             self.picker.panicked(kernel, values, panic.reason());
             panic.resume()
         })
+    }
+
+    /// Compares a heuristic's decision with the fallback, where its promise is watched.
+    #[cold]
+    fn look<R: Attempt>(&self, values: &[Scalar<'_>], call: &mut impl FnMut(&F) -> R) {
+        let Some(answer) = self.picker.promised(values) else { return };
+        let fallback = self.picker.fallback();
+        let mut times = [Vec::new(), Vec::new()];
+        if let Some(chosen) = answer.filter(|&chosen| chosen != fallback) {
+            let samples = self.picker.watcher.as_ref().map_or(1, |watcher| watcher.watch.samples.max(1));
+            for _ in 0..samples {
+                for (times, kernel) in times.iter_mut().zip([chosen, fallback]) {
+                    let function = &self.functions[kernel];
+                    // A kernel that fails says nothing about the promise.
+                    let Ok(ms) = time(&self.picker.timer, || call(function).failure()) else { return };
+                    times.push(ms);
+                }
+            }
+        }
+        self.picker.look(&times[0], &times[1]);
     }
 
     #[cold]

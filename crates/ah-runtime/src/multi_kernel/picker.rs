@@ -15,6 +15,7 @@ use super::picks::{KernelSet, KeyMap, Pick, Table};
 use super::shared::SharedFile;
 use super::watch::Watcher;
 use crate::decide::AutoHeuristic;
+use crate::drift::DriftReport;
 use crate::find;
 use crate::sync::{ArcSwap, AtomicBool, Mutex, Ordering, lock};
 use crate::warnings::Warnings;
@@ -362,6 +363,34 @@ impl Picker {
         }
     }
 
+    /// Returns what a heuristic answers for these values where its promise is watched: a kernel, or `None` within if it
+    /// declines.
+    pub(super) fn promised(&self, values: &[Scalar<'_>]) -> Option<Option<usize>> {
+        self.watcher.as_ref()?.promise.as_ref()?;
+        let table = self.table.load();
+        if self.forced.is_some() || !table.consults {
+            return None;
+        }
+        let answer = self.decision.choose_among(values, &|kernel| self.is_eligible(&table, kernel, values));
+        Some(answer.is_learned().then_some(answer.index))
+    }
+
+    /// Adds a look at the promise: the milliseconds of a decision and of the fallback, in turns.
+    pub(super) fn look(&self, chosen_ms: &[f64], fallback_ms: &[f64]) {
+        let Some(promise) = self.watcher.as_ref().and_then(|watcher| watcher.promise.as_ref()) else {
+            return;
+        };
+        let medians = ah_types::median(chosen_ms).zip(ah_types::median(fallback_ms));
+        // Declining runs the fallback.
+        if promise.drift.add(medians.is_some_and(|(chosen, fallback)| chosen > promise.limit * fallback)) {
+            self.events.add(self.decision.name(), Event::Drift(promise.drift.report()));
+        }
+    }
+
+    pub(super) fn drift(&self) -> Option<DriftReport> {
+        Some(self.watcher.as_ref()?.promise.as_ref()?.drift.report())
+    }
+
     fn name_of(&self, kernel: usize) -> String {
         self.kernels.kernels[kernel].0.clone()
     }
@@ -387,6 +416,9 @@ impl Picker {
             if let Some(second) = pick.best(|kernel| kernel != pick.kernel) {
                 let _ = write!(text, "; then {} {}", self.name_of(second), Milliseconds(pick.ms[second]));
             }
+        }
+        if let Some(report) = self.drift() {
+            let _ = write!(text, "\n{report}");
         }
         for event in self.events.all() {
             let _ = write!(text, "\n- {event}");

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use super::picks::KeyMap;
+use crate::drift::Drift;
 use crate::sync::{Mutex, lock};
 
 /// How calls are watched.
@@ -22,16 +23,25 @@ impl Default for Watch {
     }
 }
 
+/// The promise of a heuristic, and whether it is kept.
+#[derive(Debug)]
+pub(super) struct PromiseWatch {
+    /// A decision is slow if it takes more than this many times as long as the fallback.
+    pub(super) limit: f64,
+    pub(super) drift: Drift,
+}
+
 /// The timed calls of each pick since its last verdict.
 #[derive(Debug)]
 pub(super) struct Watcher {
     pub(super) watch: Watch,
+    pub(super) promise: Option<PromiseWatch>,
     samples: Mutex<KeyMap<Vec<f64>>>,
 }
 
 impl Watcher {
-    pub(super) fn new(watch: Watch) -> Self {
-        Self { watch, samples: Mutex::default() }
+    pub(super) fn new(watch: Watch, promise: Option<PromiseWatch>) -> Self {
+        Self { watch, promise, samples: Mutex::default() }
     }
 
     /// Returns true for one call in `one_in`. Each thread has its own state: with 16 threads a shared
@@ -81,7 +91,7 @@ mod tests {
     #[test]
     fn about_one_call_in_n_is_due() {
         for (one_in, least, most) in [(1, 10_000, 10_000), (10, 900, 1100), (1000, 2, 25)] {
-            let watcher = Watcher::new(Watch { one_in, ..Watch::default() });
+            let watcher = Watcher::new(Watch { one_in, ..Watch::default() }, None);
             let due = (0..10_000).filter(|_| watcher.is_due()).count();
             assert!((least..=most).contains(&due), "one in {one_in}: {due} of 10000");
         }
@@ -89,7 +99,7 @@ mod tests {
 
     #[test]
     fn one_slow_call_is_not_a_slow_pick() {
-        let watcher = Watcher::new(Watch { samples: 3, limit: 1.5, one_in: 1 });
+        let watcher = Watcher::new(Watch { samples: 3, limit: 1.5, one_in: 1 }, None);
         let add = |ms| watcher.add(7, ms, 1.0);
         assert_eq!([add(1.0), add(90.0), add(1.4)], [None, None, None]);
         assert_eq!([add(1.0), add(1.6), add(1.7)], [None, None, Some(1.6)]);

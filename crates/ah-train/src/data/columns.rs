@@ -81,10 +81,27 @@ impl Columns {
         Self { columns: kept.map(|(_, column)| column.clone()).collect(), rows: self.rows }
     }
 
-    /// Adds `count` further rows behind the inputs. Bins, thresholds and categories stay.
-    pub fn extend(&mut self, further: &FeatureValues, count: usize) {
-        self.columns.par_iter_mut().for_each(|column| column.extend(&further.by_slot[column.slot]));
+    /// Returns the codes of further rows, by column. Bins, thresholds and categories stay.
+    pub fn codes_of(&self, further: &FeatureValues) -> Vec<Vec<u16>> {
+        self.columns.iter().map(|column| column.codes_of(&further.by_slot[column.slot])).collect()
+    }
+
+    /// Adds `count` rows with these codes, by column, behind the inputs.
+    pub fn extend(&mut self, codes: &[Vec<u16>], count: usize) {
+        self.columns.iter_mut().zip(codes).for_each(|(column, codes)| column.codes.extend(codes));
         self.rows += count;
+    }
+
+    /// Returns the codes of these rows, row by row.
+    pub fn by_row(&self, rows: &[u32]) -> Vec<u16> {
+        let width = self.columns.len();
+        let mut codes = vec![0; rows.len() * width];
+        for (at, column) in self.columns.iter().enumerate() {
+            for (codes, &row) in codes.chunks_exact_mut(width).zip(rows) {
+                codes[at] = column.codes[row as usize];
+            }
+        }
+        codes
     }
 
     /// Returns all columns.
@@ -99,16 +116,12 @@ impl Columns {
 }
 
 impl Column {
-    /// Adds the codes of further rows.
-    fn extend(&mut self, values: &Values) {
+    fn codes_of(&self, values: &Values) -> Vec<u16> {
         match values {
-            Values::Numbers(values) => {
-                let codes = values.iter().map(|&x| code(&self.bounds, x));
-                self.codes.extend(codes);
-            }
+            Values::Numbers(values) => values.iter().map(|&x| code(&self.bounds, x)).collect(),
             Values::Categories(ids, names) => {
                 let id = names.iter().position(|name| Some(name) == self.category.as_ref());
-                self.codes.extend(ids.iter().map(|&i| u16::from(Some(i as usize) == id)));
+                ids.iter().map(|&i| u16::from(Some(i as usize) == id)).collect()
             }
         }
     }
@@ -137,6 +150,17 @@ impl Column {
             threshold = midpoint(self.bounds[code].1, self.bounds[code + 1].0);
         }
         (code as u16, Test::Numerical { slot: self.slot, threshold })
+    }
+
+    /// Returns the split behind the code `limit` whose threshold is the greatest value with this code. A value between
+    /// two codes has the greater one, so every value goes where its code goes.
+    pub fn test_behind(&self, limit: u16) -> Test {
+        match &self.category {
+            Some(category) => Test::Categorical { slot: self.slot, category: category.clone() },
+            None => {
+                Test::Numerical { slot: self.slot, threshold: self.bounds[limit as usize].1.min(f64::MAX) }
+            }
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! of a similar one, so it lies where inputs could lie.
 
 use ah_types::Features;
+use rayon::prelude::*;
 
 use super::columns::Columns;
 use super::random;
@@ -9,7 +10,7 @@ use super::values::FeatureValues;
 
 /// The share of the features that come from the second input.
 const SHARE: f64 = 0.3;
-/// Crossovers made at a time: their values take four times the memory of their codes.
+/// Crossovers that a thread makes at a time: their values take four times the memory of their codes.
 const CHUNK: usize = 16_384;
 
 /// What crossovers are made of.
@@ -25,16 +26,20 @@ impl Crossing<'_> {
     /// Returns the columns with the crossovers of these pairs behind the inputs, and the rows of the crossovers, each
     /// with its first input. Rows with an undefined feature are not among them.
     pub fn cross(&self, columns: &Columns, pairs: &[(u32, u32)]) -> (Columns, Vec<(u32, u32)>) {
-        let (mut columns, mut rows) = (columns.clone(), Vec::with_capacity(pairs.len()));
-        for (chunk, pairs) in pairs.chunks(CHUNK).enumerate() {
+        let cross = |(chunk, pairs): (usize, &[(u32, u32)])| {
             let seed = |at: usize| random::mix(chunk as u64, at as u64);
             let is_second = |at: usize, slot: usize| random::fraction(seed(at), slot as u64) < SHARE;
             let values = self.values.crossed(self.features, pairs, is_second);
-            let is_defined = |row: u32| values.undefined.binary_search_by_key(&row, |u| u.0).is_err();
+            (columns.codes_of(&values), values.undefined)
+        };
+        let crossed: Vec<_> = pairs.par_chunks(CHUNK).enumerate().map(cross).collect();
+        let (mut columns, mut rows) = (columns.clone(), Vec::with_capacity(pairs.len()));
+        for ((codes, undefined), pairs) in crossed.into_iter().zip(pairs.chunks(CHUNK)) {
+            let is_defined = |row: u32| undefined.binary_search_by_key(&row, |u| u.0).is_err();
             let first = columns.rows() as u32;
             let defined = (0_u32..).zip(pairs).filter(|(row, _)| is_defined(*row));
             rows.extend(defined.map(|(row, pair)| (first + row, pair.0)));
-            columns.extend(&values, pairs.len());
+            columns.extend(&codes, pairs.len());
         }
         (columns, rows)
     }

@@ -11,7 +11,7 @@ pub fn warnings(found: &Irregularities) -> Vec<String> {
     }
     if !found.unlisted.is_empty() {
         warnings.push(format!(
-            "choices that have rows and are not among the choices of the metadata: {}; remove their rows unless they are meant",
+            "the log has rows of choices that its first line does not list: {}; remove these rows if they are a mistake",
             listed(&found.unlisted)
         ));
     }

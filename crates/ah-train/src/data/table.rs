@@ -49,7 +49,8 @@ pub struct Input {
     pub best: f64,
     /// How much it counts, in learning and in judging.
     pub weight: f64,
-    /// True if only a further log (`--also-train`) holds it: it is never held out.
+    /// True if it is never held out: only a further log (`--also-train`) holds it, or it is outside the random part
+    /// of an adaptive log.
     pub further: bool,
     cells: Range<u32>,
 }
@@ -139,7 +140,7 @@ impl Table {
                 values: input.values,
                 best,
                 weight: part.map_or(1.0, |part| part.weight),
-                further: part.is_some_and(|part| part.further),
+                further: !input.random || part.is_some_and(|part| part.further),
                 cells: range,
             });
         }

@@ -127,6 +127,11 @@ impl Task {
         Ok(self)
     }
 
+    /// Returns the same task with this fallback.
+    pub fn with_fallback(self, fallback: ChoiceId) -> Self {
+        Self { named_fallback: Some(fallback), ..self }
+    }
+
     /// Returns whether the program has a fallback of its own. Otherwise it is the best single choice, and there
     /// is nothing to decline for.
     pub fn has_fallback(&self) -> bool {
@@ -212,10 +217,13 @@ fn table(
     }
     let mut table = Table::new(log, &parts, &policy.cell_filter());
     if table.copies > 0 {
-        warnings.push(format!("{} cells repeat a single measurement; it counts once", table.copies));
+        warnings.push(format!("the log repeats {} measurements; each counts once", table.copies));
     }
     if table.filtered > 0 {
-        warnings.push(format!("{} cells left out by the training policy", table.filtered));
+        warnings.push(format!(
+            "the training policy leaves out {} pairs of an input and a choice",
+            table.filtered
+        ));
     }
     if table.rare().next().is_some() {
         let (least, inputs) = (evidence::least(table.inputs.len()), table.inputs.len());

@@ -86,7 +86,12 @@ pub fn enough(table: &Table, usable: &[u32]) -> Result<(), TrainError> {
 /// Returns the error of a training with too few inputs.
 pub fn too_few(inputs: usize) -> TrainError {
     TrainError::TooLittle {
-        what: format!("expected at least {MIN_INPUTS} distinct inputs to learn from, found {inputs}"),
+        what: match inputs < MIN_INPUTS {
+            true => format!("expected at least {MIN_INPUTS} distinct inputs to learn from, found {inputs}"),
+            false => {
+                format!("{inputs} distinct inputs are too few to learn from some and judge on the others")
+            }
+        },
         hint: "measure more inputs (ah-collect --num-samples)",
     }
 }

@@ -37,6 +37,7 @@ pub fn keys(params: &ImportParams) -> Result<DeviceKeys, ImportError> {
         seed: 0,
         eligible: Default::default(),
         fallback: Vec::new(),
+        random_part: None,
         tool: concat!("ah-train import ", env!("CARGO_PKG_VERSION")).to_owned(),
     });
     Ok(DeviceKeys { device_capa, shared_memory, collection })

@@ -9,8 +9,8 @@ use crate::data::Table;
 pub struct JudgedInput {
     /// The input.
     pub input: u32,
-    /// The offered and allowed choices of the ranking, best first, as ids of the table; empty where
-    /// the model declines.
+    /// The choice that the model takes and the offered and allowed ones behind it, best first, as ids of the table;
+    /// empty where the model declines.
     pub ranking: Vec<ChoiceId>,
     /// The model's choice for a program that does not list its choices.
     pub plain: PlainPick,
@@ -40,8 +40,10 @@ pub fn decide(model: &Model, table: &Table, inputs: &[u32], slots: &[Option<usiz
         if let Ok(first) = model.decide(&values, |c| offered(c).is_some())
             && let Ok(all) = model.ranking(&values)
         {
+            // Where the fallback is not offered, the first may be one that is not allowed.
             let rest = all.iter().skip_while(|place| place.choice != first.choice);
-            ranking.extend(rest.filter(|place| place.allowed).filter_map(|place| offered(place.choice)));
+            let taken = rest.filter(|place| place.allowed || place.choice == first.choice);
+            ranking.extend(taken.filter_map(|place| offered(place.choice)));
         }
         let plain = match model.choose(&values) {
             Ok(ranked) => offered(ranked.choice).map_or(PlainPick::Untimed, PlainPick::Timed),

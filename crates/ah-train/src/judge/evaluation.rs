@@ -64,7 +64,7 @@ pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<
 }
 
 /// Returns the model's own limit: that of its promise, else the one that its training judged by.
-fn max_slowdown(model: &Model) -> f64 {
+pub fn max_slowdown(model: &Model) -> f64 {
     let recorded = || model.provenance.parameters.get("asked")?.get("max_slowdown")?.as_f64();
     let promised = model.promise.as_ref().map(|promise| promise.limit);
     promised.or_else(recorded).unwrap_or(Params::default().max_slowdown)

@@ -14,7 +14,7 @@ use crate::promise::Recipe;
 /// The shares of the training part that a learning curve learns from, ascending; the last is all of it.
 const SHARES: [f64; 4] = [0.125, 0.25, 0.5, 1.0];
 /// How often each smaller share is drawn.
-const DRAWS: u64 = 5;
+const DRAWS: usize = 5;
 
 /// Other learners, and a learning curve.
 #[derive(Debug, Serialize)]
@@ -82,8 +82,10 @@ impl Study {
             })
             .collect::<Result<_, TrainError>>()?;
         let keys = recipe.task.keys(recipe.params.test_split, &parts.training);
-        let draws: Vec<(f64, u64)> =
-            SHARES.iter().flat_map(|&share| (0..draws(share)).map(move |draw| (share, draw))).collect();
+        let rounds: Vec<(f64, u64)> = SHARES
+            .iter()
+            .flat_map(|&share| (0..draws(share)).map(move |draw| (share, draw as u64)))
+            .collect();
         let drawn = |&(share, draw): &(f64, u64)| {
             // A draw's shares are nested: an input's hash decides from which share on it belongs.
             let seed = recipe.params.seed.wrapping_add(draw);
@@ -91,10 +93,10 @@ impl Study {
             let features = recipe.task.ranked(&part);
             Ok((part.len(), costs(&Recipe { features: &features, ..*recipe }, parts, &part)?))
         };
-        let learned = draws.par_iter().map(drawn).collect::<Result<Vec<_>, TrainError>>()?;
+        let learned = rounds.par_iter().map(drawn).collect::<Result<Vec<_>, TrainError>>()?;
         let mut rest = learned.as_slice();
         let by_share = SHARES.map(|share| {
-            let (this, others) = rest.split_at(draws_of(share));
+            let (this, others) = rest.split_at(draws(share));
             rest = others;
             this
         });
@@ -108,7 +110,7 @@ impl Study {
 
 /// Returns what more inputs would save. Each doubling usually saves less than the one before, so the last one
 /// bounds the next.
-fn advice(half: usize, whole: usize, Difference { mean, error }: Difference) -> String {
+pub fn advice(half: usize, whole: usize, Difference { mean, error }: Difference) -> String {
     let percent = |log: f64| log.exp_m1() * 100.0;
     let (low, high) = (percent(mean - 1.96 * error), percent(mean + 1.96 * error));
     let doubling = format!(
@@ -125,12 +127,8 @@ fn advice(half: usize, whole: usize, Difference { mean, error }: Difference) -> 
     format!("{doubling}. {more} more inputs would save about {saved:.2} % or less.")
 }
 
-fn draws(share: f64) -> u64 {
+fn draws(share: f64) -> usize {
     if share < 1.0 { DRAWS } else { 1 }
-}
-
-fn draws_of(share: f64) -> usize {
-    draws(share) as usize
 }
 
 /// Returns the log slowdown of each input of the test part after learning from `inputs`.
@@ -168,7 +166,7 @@ fn difference(half: &[(usize, Vec<f64>)], whole: &[(usize, Vec<f64>)]) -> Differ
 }
 
 /// Returns the mean and its standard error.
-fn mean_and_error(values: &[f64]) -> (f64, f64) {
+pub fn mean_and_error(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);

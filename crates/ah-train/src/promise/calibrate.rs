@@ -95,25 +95,35 @@ pub fn violations(
     fallback: ChoiceId,
     limit: f64,
 ) -> Vec<Violation> {
-    let grid: Vec<f64> = grid().collect();
     let mut found = Vec::new();
     let mut ranking = Vec::new();
     for &input in inputs {
-        let Some(base) = table.usable(input, fallback) else { continue };
         fitted.rank(columns, table, targets, input, &mut ranking);
-        let too_slow =
-            |ranked: &ScoredChoice| table.cell(input, ranked.choice).filter(|c| c.is_slower(base, limit));
-        // Most inputs have no choice that is too slow.
-        if !ranking.iter().any(|ranked| too_slow(ranked).is_some()) {
-            continue;
-        }
-        for (step, &threshold) in grid.iter().enumerate() {
-            if let Some(cell) = pick(&ranking, fallback, threshold).and_then(too_slow) {
-                found.push(Violation { step, clear: base.interval.1 * limit < cell.interval.0 });
-            }
-        }
+        found.extend(violations_of(&ranking, table, input, fallback, limit));
     }
     found
+}
+
+/// Returns the violations of one input by its ranking.
+pub fn violations_of(
+    ranking: &[ScoredChoice],
+    table: &Table,
+    input: u32,
+    fallback: ChoiceId,
+    limit: f64,
+) -> Vec<Violation> {
+    let Some(base) = table.usable(input, fallback) else { return Vec::new() };
+    let too_slow =
+        |ranked: &ScoredChoice| table.cell(input, ranked.choice).filter(|c| c.is_slower(base, limit));
+    // Most inputs have no choice that is too slow.
+    if !ranking.iter().any(|ranked| too_slow(ranked).is_some()) {
+        return Vec::new();
+    }
+    let at = |(step, threshold): (usize, f64)| {
+        let cell = pick(ranking, fallback, threshold).and_then(too_slow)?;
+        Some(Violation { step, clear: base.interval.1 * limit < cell.interval.0 })
+    };
+    grid().enumerate().filter_map(at).collect()
 }
 
 /// Walks the grid, testing for a `target` share of `inputs` inputs. `None`: even the safest threshold

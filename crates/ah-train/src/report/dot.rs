@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use ah_types::{Model, Node, Test, artefact};
+use ah_types::{Model, Node, artefact};
 
 use crate::error::TrainError;
 
@@ -26,10 +26,7 @@ pub fn text(model: &Model) -> String {
                     let _ = writeln!(text, "  n{t}_{i} [label={}{style}]", quoted(&lines.join("\n")));
                 }
                 Node::Split { test, left, right } => {
-                    let label = match test {
-                        Test::Numerical { slot, threshold } => format!("{} <= {threshold}", name(*slot)),
-                        Test::Categorical { slot, category } => format!("{} != {category}", name(*slot)),
-                    };
+                    let label = test.words(name(test.slot()), true);
                     let _ = writeln!(text, "  n{t}_{i} [label={}]", quoted(&label));
                     let _ = writeln!(text, "  n{t}_{i} -> n{t}_{left} [label=yes]");
                     let _ = writeln!(text, "  n{t}_{i} -> n{t}_{right} [label=no]");

@@ -59,8 +59,8 @@ pub fn notes(comparison: &BaselineComparison, always: Option<&Metrics>) -> Vec<S
     let mut notes = Vec::new();
     if (model.plain_slowdown - model.slowdown).abs() >= 5e-5 || model.plain_untimed > 0 {
         notes.push(format!(
-            "if the program does not say what it offers, the heuristic loses {} to the best choice; its choice has no \
-             time on {} of {} inputs (priced as the fallback)",
+            "a program that does not name its choices loses {} to the best choice instead (`choose`, not \
+             `choose_among`). {} of {} inputs have no time for what it takes; there the fallback's time counts",
             loss(model.plain_slowdown),
             model.plain_untimed,
             model.inputs
@@ -112,12 +112,12 @@ fn promised(promise: &Promise, comparison: &BaselineComparison) -> String {
 }
 
 /// Returns a slowdown as the time lost.
-fn loss(slowdown: f64) -> String {
+pub(super) fn loss(slowdown: f64) -> String {
     format!("{:.2} %", (slowdown - 1.0) * 100.0)
 }
 
 /// Returns a choice's name, cut if it is long.
-fn name(choice: &str) -> String {
+pub(super) fn name(choice: &str) -> String {
     match choice.char_indices().nth(NAME) {
         Some((end, _)) => format!("{}…", &choice[..end]),
         None => choice.to_owned(),

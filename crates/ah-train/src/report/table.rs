@@ -1,5 +1,7 @@
 //! The table of a training or an evaluation, with a few sentences below it.
 
+use std::fmt;
+
 use ah_types::Promise;
 use comfy_table::{CellAlignment, Table, presets};
 
@@ -18,15 +20,15 @@ pub fn trained(trained: &TrainedModel) -> String {
     };
     let size = || vec![held_out.depth.to_string(), held_out.leaves.to_string()];
     let name = trained.configurations[0].name();
-    let mut table = table(&[title, "depth", "leaves"], comparison.max_slowdown);
+    let mut table = Figures::new(&[title, "depth", "leaves"], comparison.max_slowdown);
     if comparison.model != held_out.always {
-        row(&mut table, format!("{name}, declining where it must"), size(), &comparison.model);
+        table.add(name, size(), &comparison.model);
     }
-    row(&mut table, format!("{name}, always deciding"), size(), &held_out.always);
+    table.add(format!("{name}, deciding"), size(), &held_out.always);
     if let Some(by_input) = &held_out.by_input {
-        row(&mut table, format!("{name}, held out by input"), size(), by_input);
+        table.add(format!("{name}, by input"), size(), by_input);
     }
-    baselines(&mut table, comparison, || vec!["-".to_owned(); 2]);
+    table.baselines(comparison, || vec!["-".to_owned(); 2]);
     let mut text = format!(
         "{table}\nLearned from {} inputs and judged on {} others. The model that ships is learned from all of them ({} leaves).\n",
         held_out.train_inputs,
@@ -54,46 +56,71 @@ pub fn trained(trained: &TrainedModel) -> String {
 /// Returns the table of `ah-train evaluate`.
 pub fn evaluated(name: &str, comparison: &BaselineComparison) -> String {
     let inputs = || vec![comparison.model.inputs.to_string()];
-    let mut table = table(&["on this log", "inputs"], comparison.max_slowdown);
-    row(&mut table, name.to_owned(), inputs(), &comparison.model);
-    baselines(&mut table, comparison, inputs);
+    let mut table = Figures::new(&["on this log", "inputs"], comparison.max_slowdown);
+    table.add(name, inputs(), &comparison.model);
+    table.baselines(comparison, inputs);
     format!("{table}\n{}", outside(&comparison.model, "these"))
 }
 
-fn table(first: &[&str], max_slowdown: f64) -> Table {
-    let mut header: Vec<String> = first.iter().map(|&h| h.to_owned()).collect();
-    header.extend(["slowdown", "p95", "worst", "coverage"].map(str::to_owned));
-    header.push(format!("> {} % slower than fallback", percent(max_slowdown - 1.0)));
-    header.extend(["speedup over fallback", "best of top 3", "best of top 10"].map(str::to_owned));
-    let mut table = Table::new();
-    table.load_preset(presets::ASCII_MARKDOWN).set_header(header);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
+/// A row for each figure and a column for each heuristic, so that the table fits a terminal of 80 columns.
+struct Figures {
+    /// The title, then the names of the figures.
+    labels: Vec<String>,
+    /// The name of a heuristic, then its figures.
+    columns: Vec<Vec<String>>,
+    /// What always takes which choice.
+    baselines: String,
+}
+
+impl Figures {
+    fn new(first: &[&str], max_slowdown: f64) -> Self {
+        let mut labels: Vec<String> = first.iter().map(|&label| label.to_owned()).collect();
+        labels.extend(["slowdown", "p95", "worst", "coverage"].map(str::to_owned));
+        labels.push(format!("> {} % slower", percent(max_slowdown - 1.0)));
+        labels.extend(["speedup over fallback", "best of top 3", "best of top 10"].map(str::to_owned));
+        Self { labels, columns: Vec::new(), baselines: String::new() }
     }
-    table
+
+    fn add(&mut self, name: impl Into<String>, further: Vec<String>, metrics: &Metrics) {
+        let mut column = vec![name.into()];
+        column.extend(further);
+        column.extend([
+            format!("{:.4}", metrics.slowdown),
+            format!("{:.4}", metrics.p95),
+            format!("{:.3}", metrics.worst),
+            format!("{:.1} %", metrics.coverage * 100.0),
+            format!("{:.2} %", metrics.over_limit * 100.0),
+            format!("{:.3}", metrics.speedup_over_fallback),
+            format!("{:.4}", metrics.top3),
+            format!("{:.4}", metrics.top10),
+        ]);
+        self.columns.push(column);
+    }
+
+    fn baselines(&mut self, comparison: &BaselineComparison, further: impl Fn() -> Vec<String>) {
+        let (fallback, single) = (&comparison.always_fallback, &comparison.best_single);
+        self.add("fallback", further(), &fallback.metrics);
+        self.add("best single", further(), &single.metrics);
+        self.baselines =
+            format!("fallback: always {}; best single: always {}", fallback.choice, single.choice);
+    }
 }
 
-fn row(table: &mut Table, name: String, further: Vec<String>, metrics: &Metrics) {
-    let mut cells = vec![name];
-    cells.extend(further);
-    cells.extend([
-        format!("{:.4}", metrics.slowdown),
-        format!("{:.4}", metrics.p95),
-        format!("{:.3}", metrics.worst),
-        format!("{:.1} %", metrics.coverage * 100.0),
-        format!("{:.2} %", metrics.over_limit * 100.0),
-        format!("{:.3}", metrics.speedup_over_fallback),
-        format!("{:.4}", metrics.top3),
-        format!("{:.4}", metrics.top10),
-    ]);
-    table.add_row(cells);
-}
-
-fn baselines(table: &mut Table, comparison: &BaselineComparison, further: impl Fn() -> Vec<String>) {
-    for (baseline, name) in
-        [(&comparison.always_fallback, "fallback"), (&comparison.best_single, "best single")]
-    {
-        row(table, format!("always {} ({name})", baseline.choice), further(), &baseline.metrics);
+impl fmt::Display for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let row = |at: usize, label: &String| {
+            std::iter::once(label)
+                .chain(self.columns.iter().map(move |column| &column[at]))
+                .cloned()
+                .collect::<Vec<_>>()
+        };
+        let mut rows = self.labels.iter().enumerate().map(|(at, label)| row(at, label));
+        let mut table = Table::new();
+        table.load_preset(presets::ASCII_MARKDOWN).set_header(rows.next().unwrap_or_default()).add_rows(rows);
+        for column in table.column_iter_mut().skip(1) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        write!(f, "{table}\n\n{}", self.baselines)
     }
 }
 

@@ -77,17 +77,9 @@ impl Configuration {
             (name.to_owned(), Self::Soft(Soft::preset(preset, max_depth, min_samples_leaf)))
         };
         let linfa = Self::Linfa(LinfaTrees { criterion: Criterion::Gini, max_depth, min_samples_leaf });
-        let named = [
-            ("look-ahead", Preset::LookAhead),
-            ("variance", Preset::Variance),
-            ("thorough", Preset::Thorough),
-            ("two-temperatures", Preset::TwoTemperatures),
-            ("warm", Preset::Warm),
-            ("regression", Preset::Regression),
-        ];
         let taught = Some(self).filter(|c| matches!(c, Self::Taught(_))).cloned();
         let others = taught.into_iter().chain([linfa]).map(|c| (c.name().to_owned(), c));
-        named.into_iter().map(soft).chain(others).collect()
+        Preset::NAMED.into_iter().map(soft).chain(others).collect()
     }
 
     /// Grows a tree, which [`finish`](Self::finish) finishes, without a teacher.

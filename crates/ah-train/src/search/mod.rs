@@ -98,7 +98,7 @@ pub fn search(
     let may_be_taught =
         kind == LearnerKind::Auto && params.trees == 1 && !is_small && policy.allows_teacher();
     if may_be_taught && (task.undeclared || task.usable.len() >= LARGE) {
-        let mut student = Soft::student();
+        let mut student = Soft::student(training.len());
         student.max_depth = params.max_depth.unwrap_or(student.max_depth).min(student.max_depth);
         if let [least] = leaves[..]
             && params.min_samples_leaf.is_some()

@@ -11,6 +11,10 @@ use super::price::Prices;
 use super::scores::Scores;
 use crate::data::{Columns, Rows, Table, Targets};
 
+/// Inputs that are evidence enough for a leaf of a student. With 1, a student of 45,000 leaves loses 1.0471 on the
+/// forward convolutions, with 20 1.0455: the best choice of a small region is missing on some of its inputs.
+const STUDENT_EVIDENCE: usize = 20;
+
 /// One tree with the scores and prices of its nodes.
 #[derive(Clone, Debug)]
 pub struct FittedTree {
@@ -34,8 +38,14 @@ impl FittedTree {
 
     /// Returns a student that learned from these rows.
     pub fn taught(tree: GrownTree, rows: &Rows<'_>, targets: &Targets, lesson: Lesson) -> Self {
-        let scores = lesson.scores.with_unmeasured_last(&tree.members(rows), targets);
+        let scores = lesson.scores.with_unmeasured_last(&tree.members(rows, STUDENT_EVIDENCE), targets);
         Self { lesson: Some(lesson), ..Self::new(tree, scores) }
+    }
+
+    /// Returns the inputs that are the evidence of each node, in the order of the rows: those that reach it, or those
+    /// that reach the nearest node above with enough of them.
+    pub fn members(&self, rows: &Rows<'_>) -> Vec<Vec<u32>> {
+        self.tree.members(rows, if self.lesson.is_some() { STUDENT_EVIDENCE } else { 1 })
     }
 
     /// Returns the tree with only the splits where `keep` is true. It has neither prices nor scores outside, nor what

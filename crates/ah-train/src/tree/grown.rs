@@ -67,9 +67,9 @@ impl GrownTree {
         }
     }
 
-    /// Returns the inputs that reach each node, in the order of the rows. A node that none reaches has those of the
-    /// nearest node above that some reach.
-    pub fn members(&self, rows: &Rows<'_>) -> Vec<Vec<u32>> {
+    /// Returns the inputs that reach each node, in the order of the rows. A node that fewer than `least` reach has those
+    /// of the nearest node above that so many reach.
+    pub fn members(&self, rows: &Rows<'_>, least: usize) -> Vec<Vec<u32>> {
         let mut members = vec![Vec::new(); self.nodes.len()];
         let mut inherited = vec![false; self.nodes.len()];
         members[0] = rows.inputs.to_vec();
@@ -82,8 +82,8 @@ impl GrownTree {
                 let is_here = |input: &&u32| goes_left(input) == is_left;
                 let own = |members: &Vec<u32>| members.iter().filter(is_here).copied().collect::<Vec<u32>>();
                 let own = if inherited[id] { Vec::new() } else { own(&members[id]) };
-                inherited[child] = own.is_empty();
-                members[child] = if own.is_empty() { members[id].clone() } else { own };
+                inherited[child] = own.len() < least;
+                members[child] = if inherited[child] { members[id].clone() } else { own };
             }
         }
         members

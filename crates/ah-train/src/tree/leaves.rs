@@ -24,7 +24,7 @@ pub fn trees(
 ) -> Vec<Tree> {
     let rankable = RankableChoices::new(table, rows.inputs, fallback, policy, fitted.trees.len());
     let build = |fitted: &FittedTree| {
-        let members = fitted.tree.members(rows);
+        let (members, own) = (fitted.members(rows), fitted.tree.members(rows, 1));
         let node = |(id, node): (usize, &GrownNode)| {
             let Some(split) = &node.split else {
                 let outside =
@@ -35,7 +35,7 @@ pub fn trees(
                     shortlist::spread(&mut ranking, policy.at_least, table, &members[id], parents);
                     policy.include(&mut ranking);
                 }
-                let mut leaf = leaf(table, &members[id], &ranking, fallback, &policy.eligible);
+                let mut leaf = leaf(table, &members[id], &own[id], &ranking, fallback, &policy.eligible);
                 for ranked in &mut leaf.ranking {
                     let price = fitted.prices.of(id as u32, ranked.choice);
                     ranked.allowed = ranked.measured > 0 && (ranked.choice == fallback || price <= threshold);
@@ -127,19 +127,14 @@ impl RankableChoices {
 /// Returns the leaf's ranking by these scores; empty if the order is that of its own.
 fn places_outside(leaf: &Leaf, scores: &[f64]) -> Vec<Place> {
     let mut places: Vec<Place> = leaf.places(false).collect();
-    // A choice that is not learned for lack of evidence may be measured here all the same.
-    let is_unmeasured = |place: &Place| leaf.ranked(place.choice).is_none_or(|ranked| ranked.measured == 0);
-    places.sort_by(|a, b| {
-        let score = |place: &Place| scores[place.choice.index()];
-        is_unmeasured(a).cmp(&is_unmeasured(b)).then(score(a).total_cmp(&score(b)))
-    });
+    places.sort_by(|a, b| scores[a.choice.index()].total_cmp(&scores[b.choice.index()]));
     places.iter_mut().for_each(|place| place.score = rounded(scores[place.choice.index()], 5));
     let same = places.iter().zip(&leaf.ranking).all(|(place, ranked)| place.choice == ranked.choice);
     if same { Vec::new() } else { places }
 }
 
 /// Returns the number with this many significant digits: more mean nothing, and would double the size of a model.
-fn rounded(x: f64, digits: usize) -> f64 {
+pub fn rounded(x: f64, digits: usize) -> f64 {
     format!("{x:.*e}", digits - 1).parse().unwrap_or(x)
 }
 
@@ -154,9 +149,12 @@ struct ChoiceStatistics {
     worst_over_fallback: f64,
 }
 
+/// Returns a leaf with the evidence of `members`. A choice is usual by `own`: a student's leaf may have evidence from inputs
+/// beyond its own, on which other choices are offered.
 fn leaf(
     table: &Table,
     members: &[u32],
+    own: &[u32],
     ranking: &[(ChoiceId, f64)],
     fallback: ChoiceId,
     eligible: &BTreeMap<ChoiceId, Precondition>,
@@ -183,10 +181,11 @@ fn leaf(
     }
     let ranked = |&(choice, score): &(ChoiceId, f64)| {
         let s = &statistics[choice.index()];
-        let offered = eligible.get(&choice).map_or(members.len(), |condition| {
+        let offered = eligible.get(&choice).map_or(own.len(), |condition| {
             let values = |input: u32| &*table.inputs[input as usize].values;
-            members.iter().filter(|&&input| condition.typed.eval(values(input)) == Some(true)).count()
+            own.iter().filter(|&&input| condition.typed.eval(values(input)) == Some(true)).count()
         });
+        let measured = own.iter().filter(|&&input| table.cell(input, choice).is_some()).count();
         let if_measured = |x: f64| if s.measured > 0 { x } else { f64::INFINITY };
         let slowdown = if s.usable > 0 { (s.log_slowdown / s.usable as f64).exp() } else { f64::INFINITY };
         RankedChoice {
@@ -194,7 +193,7 @@ fn leaf(
             score: rounded(score, 5),
             probability: if members.is_empty() { 0.0 } else { rounded(s.wins / members.len() as f64, 4) },
             measured: s.measured,
-            usual: s.measured > 0 && s.measured * 100 >= offered as u64 * 99,
+            usual: measured > 0 && measured * 100 >= offered * 99,
             slowdown: rounded(slowdown, 4),
             worst: rounded(if_measured(s.worst.exp()), 4),
             worst_over_fallback: rounded(if_measured(s.worst_over_fallback), 4),

@@ -42,7 +42,7 @@ pub struct OutsideScores {
 impl OutsideScores {
     /// Returns the scores and ranges of every node from the rows that reach it.
     pub fn new(tree: &GrownTree, table: &Table, rows: &Rows<'_>, targets: &Targets) -> Self {
-        let ranges = tree.members(rows).iter().map(|members| ranges(table, members)).collect();
+        let ranges = tree.members(rows, 1).iter().map(|members| ranges(table, members)).collect();
         Self { scores: Scores::new(tree, rows, targets, KAPPA), ranges }
     }
 

@@ -24,7 +24,7 @@ use crate::data::{COST_ONE, Rows, Targets};
 pub(crate) const PRIOR_COST: f64 = 0.7;
 const PRIOR_COUNT: f64 = 5.0;
 /// Added to the score of a choice that the node never measured: more than any two scores can differ.
-const UNMEASURED: f64 = 10.0;
+pub(crate) const UNMEASURED: f64 = 10.0;
 /// Inputs on which a choice must be measured to be judged by its mean.
 const MIN_COUNT: f64 = 3.0;
 /// One standard error of a single log slowdown, about the spread of a choice within a leaf of mm A100.

@@ -33,6 +33,9 @@ pub struct Input {
     pub values: Box<[Value]>,
     /// The features as the log writes them, joined by commas.
     pub text: Box<str>,
+    /// False outside the [random part](super::RandomPart) of an adaptive log, where choices were left out:
+    /// heuristics are not judged there.
+    pub random: bool,
 }
 
 /// One timing.

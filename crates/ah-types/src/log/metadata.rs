@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::random_part::RandomPart;
 use crate::device::Device;
 use crate::feature::{DuplicateFeature, Feature, FeatureKind, Schema};
 use crate::shown::{quoted, reason};
@@ -71,6 +72,10 @@ pub struct Collection {
     /// What the program does without a heuristic; of several names, the first that is a choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallback: Vec<String>,
+    /// The inputs that every choice was timed on, if choices were left out elsewhere because they were expected
+    /// to be slow (`ah-collect --adaptive`). Absent if none was left out for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub random_part: Option<RandomPart>,
     /// The program and its version, for example `ah-collect 0.1.0`. Appending ignores it.
     pub tool: String,
 }

@@ -12,6 +12,7 @@ mod lines;
 pub mod merge;
 mod merger;
 mod metadata;
+mod random_part;
 mod reader;
 mod rows;
 mod writer;
@@ -22,5 +23,6 @@ pub use error::{LogError, LogPlace};
 pub use metadata::{
     CHOICE_COLUMN, Collection, Difference, FEEDBACK_COLUMN, FeatureNameError, Metadata, differences,
 };
+pub use random_part::RandomPart;
 pub use reader::{ReadOptions, open, read, read_bytes, read_with};
 pub use writer::{LogWriter, RowBatch};

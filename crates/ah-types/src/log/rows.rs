@@ -169,7 +169,9 @@ fn input_id(text: Cow<'_, str>, values: Vec<Value>, merger: &mut Merger) -> u32 
     let id = count(merger.inputs.len());
     let text = text.into_owned().into_boxed_str();
     merger.input_ids.insert(text.clone(), id);
-    merger.inputs.push(Input { values: values.into(), text });
+    let part = merger.metadata.collection.as_ref().and_then(|c| c.random_part);
+    let random = part.is_none_or(|part| part.contains(&text));
+    merger.inputs.push(Input { values: values.into(), text, random });
     id
 }
 

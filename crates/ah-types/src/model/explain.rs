@@ -35,7 +35,7 @@ pub struct Explanation {
 pub struct Path {
     /// The tests, from the root, with the input's values.
     pub tests: Vec<String>,
-    /// The leaf's training inputs.
+    /// The training inputs that are the leaf's evidence.
     pub samples: u64,
     /// The choices that training measured in the leaf, best first.
     pub evidence: Vec<Evidence>,
@@ -179,9 +179,8 @@ fn way(tree: &Tree, end: usize) -> impl Iterator<Item = (&Test, bool)> {
 
 fn sentence(test: &Test, left: bool, row: &impl Row, names: &[&str]) -> String {
     match test {
-        Test::Numerical { slot, threshold } => {
-            let sign = if left { "<=" } else { ">" };
-            format!("{} = {} {sign} {threshold}", names[*slot], row.number(*slot))
+        Test::Numerical { slot, .. } => {
+            test.words(&format!("{} = {}", names[*slot], row.number(*slot)), left)
         }
         Test::Categorical { slot, category } if left => {
             let value = row.category(*slot).unwrap_or_default();
@@ -278,7 +277,7 @@ impl Explanation {
         for test in &path.tests {
             writeln!(f, "  {test}")?;
         }
-        writeln!(f, "reaches a leaf of {} training inputs:", path.samples)?;
+        writeln!(f, "reaches a leaf with the evidence of {} training inputs:", path.samples)?;
         writeln!(f, "  {:>8} {:>8} {:>6} {:>9}  choice", "slowdown", "worst", "wins", "measured")?;
         let is_shown = |i: usize, e: &Evidence| {
             i < MOST || self.choice.as_ref() == Some(&e.choice) || self.fallback.as_ref() == Some(&e.choice)
@@ -301,9 +300,13 @@ impl Explanation {
             writeln!(f, "  and {} more", path.evidence.len() - count)?;
         }
         match path.outside.as_slice() {
-            [] => writeln!(f, "The input lies inside of what training measured there."),
+            [] => writeln!(f, "The input is within the range of the leaf's training inputs."),
             outside => {
-                writeln!(f, "The input lies outside of what training measured there: {}.", outside.join("; "))
+                writeln!(
+                    f,
+                    "The input is outside the range of the leaf's training inputs: {}.",
+                    outside.join("; ")
+                )
             }
         }
     }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::data::{Model, OutsidePolicy, Precondition, Promise, Provenance};
 use super::error::{InvalidModel, ModelError, ModelPlace};
-use super::tree_file::{self, Names, TreeFile};
+use super::tree_file::{Names, TreeFile};
+use super::tree_text;
 use crate::artefact;
 use crate::choice::ChoiceId;
 use crate::derived::{DerivedFeature, Features};
@@ -15,14 +16,15 @@ use crate::device::Device;
 use crate::expr;
 use crate::feature::{Feature, Schema};
 use crate::shown::{quoted, reason};
-use crate::tree::Tree;
 
 /// The value of the key `format`.
 const FORMAT: &str = "autoheuristic-model";
-/// The version that this crate reads and writes.
-const VERSION: u32 = 3;
+/// The version that this crate writes.
+const VERSION: u32 = 4;
+/// The oldest version that it reads. In version 3, a leaf lists all choices and a range is always two numbers.
+const OLDEST: u32 = 3;
 
-/// The largest file that is read: a tree of 20,000 leaves that each rank 300 choices takes 300 MiB.
+/// The largest file that is read: a tree of 20,000 leaves that each measured 300 choices takes 300 MiB.
 const MAX_MIB: u64 = 1024;
 
 /// The keys that are read first, so that a newer file is refused by its version and not by an unknown key.
@@ -54,7 +56,7 @@ struct ModelFile {
     #[serde(default, skip_serializing_if = "is_default")]
     outside: OutsidePolicy,
     promise: Option<Promise>,
-    /// Written by [`tree_file::print`] instead.
+    /// Written by [`tree_text::print`] instead.
     #[serde(serialize_with = "nothing")]
     trees: Vec<TreeFile>,
     provenance: Provenance,
@@ -84,13 +86,14 @@ impl Model {
             let found = quoted(&header.format);
             return Err(ModelPlace::Model.error(format!("expected the format {FORMAT:?}, found {found}")));
         }
-        if header.version != VERSION {
-            let remedy = match header.version < VERSION {
+        if !(OLDEST..=VERSION).contains(&header.version) {
+            let remedy = match header.version < OLDEST {
                 true => "learn it again from its logs, which `provenance` names",
                 false => "use newer tools",
             };
-            return Err(ModelPlace::Model
-                .error(format!("expected version {VERSION}, found {}; {remedy}", header.version)));
+            let problem =
+                format!("expected version {OLDEST} or {VERSION}, found {}; {remedy}", header.version);
+            return Err(ModelPlace::Model.error(problem));
         }
         let model = resolve(from_json(text)?)?;
         model.validate()?;
@@ -166,7 +169,7 @@ fn print(model: &Model) -> String {
     };
     let text = serde_json::to_string_pretty(&file).unwrap_or_default();
     // The keys of this object are ours, so the placeholder occurs nowhere before.
-    text.replacen("\"trees\": null", &format!("\"trees\": {}", tree_file::print(model)), 1) + "\n"
+    text.replacen("\"trees\": null", &format!("\"trees\": {}", tree_text::print(model)), 1) + "\n"
 }
 
 fn nothing<S: Serializer>(_: &[TreeFile], serializer: S) -> Result<S::Ok, S::Error> {
@@ -202,14 +205,8 @@ fn resolve(file: ModelFile) -> Result<Model, InvalidModel> {
     let eligible = eligible.collect::<Result<_, InvalidModel>>()?;
     let fallback =
         file.fallback.map(|name| names.choice(&name).map_err(|e| invalid(format!("fallback: {e}"))));
-    let mut trees = Vec::with_capacity(file.trees.len());
-    for (tree, t) in file.trees.into_iter().enumerate() {
-        let nodes = t.nodes.into_iter().enumerate();
-        let nodes = nodes.map(|(node, n)| {
-            n.resolve(&names).map_err(|problem| ModelPlace::Node { tree, node }.error(problem))
-        });
-        trees.push(Tree { nodes: nodes.collect::<Result<_, _>>()? });
-    }
+    let trees = file.trees.into_iter().enumerate();
+    let trees = trees.map(|(position, tree)| tree.resolve(&names, position)).collect::<Result<_, _>>()?;
     Ok(Model {
         heuristic: file.heuristic,
         optimization: file.optimization,

@@ -6,7 +6,9 @@ mod decide;
 mod error;
 mod explain;
 mod file;
+mod others;
 mod tree_file;
+mod tree_text;
 mod validate;
 
 pub use data::{CalibrationMode, LogRecord, Model, OutsidePolicy, Precondition, Promise, Provenance};

@@ -1,14 +1,13 @@
-//! The trees in `model.json`. Each split and each ranked choice is one line, so that a reviewer follows a tree node by
-//! node; a ranked choice is a row of numbers, a fifth of the size of an object.
-
-use std::fmt::Write as _;
+//! Reads the trees in `model.json`.
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
-use super::data::Model;
+use super::error::{InvalidModel, ModelPlace};
+use super::others::{self, Others};
 use crate::choice::ChoiceId;
 use crate::derived::Features;
+use crate::feature::FeatureKind;
 use crate::null_is_infinite;
 use crate::shown::quoted;
 use crate::tree::{Leaf, Node, Place, RankedChoice, Test, Tree};
@@ -34,6 +33,15 @@ impl<'a> Names<'a> {
         self.choices.get(name).copied().ok_or_else(|| format!("unknown choice {}", quoted(name)))
     }
 
+    /// Adds what a leaf's ranges leave out: the categories at the end.
+    fn pad(&self, ranges: &mut Vec<Option<(f64, f64)>>) {
+        let features = self.features.base().features();
+        let rest = features.get(ranges.len()..).unwrap_or_default();
+        if !ranges.is_empty() && rest.iter().all(|feature| feature.kind == FeatureKind::Categorical) {
+            ranges.resize(features.len().max(ranges.len()), None);
+        }
+    }
+
     /// Returns the choice at a position of `choices`.
     pub(super) fn at(&self, position: u32) -> Result<ChoiceId, String> {
         let count = self.choices.len();
@@ -47,13 +55,14 @@ impl<'a> Names<'a> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TreeFile {
-    pub(super) nodes: Vec<NodeFile>,
+    nodes: Vec<NodeFile>,
 }
 
-/// A node: a split has `feature`, `threshold` or `category`, `left` and `right`; a leaf has the other keys.
+/// A node: a split has `feature`, `threshold` or `category`, `left` and, if it is not the node after that, `right`; a leaf
+/// has the other keys. Both can have `others`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct NodeFile {
+struct NodeFile {
     feature: Option<String>,
     threshold: Option<f64>,
     category: Option<String>,
@@ -61,10 +70,26 @@ pub(super) struct NodeFile {
     right: Option<u32>,
     samples: Option<u64>,
     unsure: Option<UnsureFile>,
-    ranges: Option<Vec<Option<(f64, f64)>>>,
+    ranges: Option<Vec<Option<RangeFile>>>,
     ranking: Option<Vec<RankedFile>>,
     outside: Vec<PlaceFile>,
+    others: Vec<OtherFile>,
+    /// False if a leaf takes no `others` of the nodes above.
+    inherits: Option<bool>,
 }
+
+/// The range of a feature: its only value, or the least and the greatest.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(untagged, expecting = "expected a range: a number, or the least and the greatest")]
+enum RangeFile {
+    One(f64),
+    Two(f64, f64),
+}
+
+/// A choice that leaves below never measured: its position in `choices` and its score.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(expecting = "another choice: position and score")]
+struct OtherFile(u32, f64);
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -119,16 +144,43 @@ fn infinite() -> f64 {
     f64::INFINITY
 }
 
+impl TreeFile {
+    /// Returns the tree at this position, with ids in the place of names and positions.
+    pub(super) fn resolve(self, names: &Names<'_>, tree: usize) -> Result<Tree, InvalidModel> {
+        let (mut nodes, mut others, mut inherits) = (Vec::new(), Others::new(), Vec::new());
+        for (node, mut file) in self.nodes.into_iter().enumerate() {
+            let invalid = |problem: String| ModelPlace::Node { tree, node }.error(problem);
+            let own = std::mem::take(&mut file.others).into_iter();
+            let own = own.map(|OtherFile(position, score)| Ok((names.at(position)?, score + 0.0)));
+            others.push(own.collect::<Result<_, String>>().map_err(invalid)?);
+            inherits.push(file.inherits.unwrap_or(true));
+            nodes.push(file.resolve(names).map_err(invalid)?);
+        }
+        others::inherit(&mut nodes, &others, |node| inherits[node]);
+        Ok(Tree { nodes })
+    }
+}
+
+impl RangeFile {
+    fn bounds(self) -> (f64, f64) {
+        match self {
+            Self::One(value) => (value, value),
+            Self::Two(least, greatest) => (least, greatest),
+        }
+    }
+}
+
 impl NodeFile {
-    /// Returns the node with ids in the place of names and positions.
-    pub(super) fn resolve(self, names: &Names<'_>) -> Result<Node, String> {
-        const SPLIT: &str = "expected feature, left, right and either threshold or category (a split), \
+    /// Returns the node with ids in the place of names and positions, without the choices that a leaf inherits.
+    fn resolve(self, names: &Names<'_>) -> Result<Node, String> {
+        const SPLIT: &str = "expected feature, left and either threshold or category (a split), \
                              or samples, unsure, ranges and ranking (a leaf)";
-        let Self { feature, threshold, category, left, right, samples, unsure, ranges, ranking, outside } =
-            self;
+        let Self {
+            feature, threshold, category, left, right, samples, unsure, ranges, ranking, outside, ..
+        } = self;
         match (feature, left, right, samples, ranking) {
-            (Some(feature), Some(left), Some(right), None, None)
-                if unsure.is_none() && ranges.is_none() && outside.is_empty() =>
+            (Some(feature), Some(left), right, None, None)
+                if unsure.is_none() && ranges.is_none() && outside.is_empty() && self.inherits.is_none() =>
             {
                 let slot = names.slot(&feature)?;
                 let test = match (threshold, category) {
@@ -136,12 +188,18 @@ impl NodeFile {
                     (None, Some(category)) => Test::Categorical { slot, category },
                     _ => return Err(SPLIT.to_owned()),
                 };
-                Ok(Node::Split { test, left, right })
+                Ok(Node::Split { test, left, right: right.unwrap_or(left.saturating_add(1)) })
             }
             (None, None, None, Some(samples), Some(ranking)) if threshold.is_none() && category.is_none() => {
+                let mut ranges: Vec<Option<(f64, f64)>> = ranges
+                    .unwrap_or_default()
+                    .into_iter()
+                    .map(|range| range.map(RangeFile::bounds))
+                    .collect();
+                names.pad(&mut ranges);
                 let mut leaf = Leaf {
                     samples,
-                    ranges: ranges.unwrap_or_default(),
+                    ranges,
                     unsure: unsure.map(|reason| match reason {
                         UnsureFile::LowConfidence => LeafUnsure::LowConfidence,
                         UnsureFile::Unsafe => LeafUnsure::Unsafe,
@@ -178,94 +236,4 @@ impl RankedFile {
             allowed: marks.allowed,
         })
     }
-}
-
-/// Returns the JSON text of a model's trees.
-pub(super) fn print(model: &Model) -> String {
-    let trees: Vec<String> = model.trees.iter().map(|tree| tree_text(model, tree)).collect();
-    format!("[\n{}\n  ]", trees.join(",\n"))
-}
-
-fn tree_text(model: &Model, tree: &Tree) -> String {
-    let node = |node: &Node| match node {
-        Node::Split { test, left, right } => {
-            let feature = &model.features.all().features()[test.slot()].name;
-            let test = match test {
-                Test::Numerical { threshold, .. } => format!("\"threshold\":{}", number(*threshold)),
-                Test::Categorical { category, .. } => format!("\"category\":{}", text(category)),
-            };
-            format!("{{\"feature\":{},{test},\"left\":{left},\"right\":{right}}}", text(feature))
-        }
-        Node::Leaf(leaf) => leaf_text(leaf),
-    };
-    let nodes: Vec<String> = tree.nodes.iter().map(node).collect();
-    format!("    {{\"nodes\": [\n{}\n    ]}}", nodes.join(",\n"))
-}
-
-fn leaf_text(leaf: &Leaf) -> String {
-    let mut line = format!("{{\"samples\":{}", leaf.samples);
-    match leaf.unsure {
-        None => {}
-        Some(LeafUnsure::LowConfidence) => line += ",\"unsure\":\"low-confidence\"",
-        Some(LeafUnsure::Unsafe) => line += ",\"unsure\":\"unsafe\"",
-    }
-    let range = |range: &Option<(f64, f64)>| match range {
-        Some((least, greatest)) => format!("[{},{}]", number(*least), number(*greatest)),
-        None => "null".to_owned(),
-    };
-    let place = |place: &Place| {
-        let as_inside = leaf.ranked(place.choice).is_some_and(|r| r.allowed) == place.allowed;
-        let allowed = if as_inside { String::new() } else { format!(",{}", place.allowed) };
-        format!("[{},{}{allowed}]", place.choice.0, number(place.score))
-    };
-    let _ = write!(line, ",\"ranges\":[{}]", joined(&leaf.ranges, range));
-    if !leaf.outside.is_empty() {
-        let _ = write!(line, ",\"outside\":[{}]", joined(&leaf.outside, place));
-    }
-    let rows: String =
-        leaf.ranking.iter().map(|ranked| format!("\n {}", row(ranked))).collect::<Vec<_>>().join(",");
-    let _ = write!(line, ",\"ranking\":[{rows}]}}");
-    line
-}
-
-fn row(ranked: &RankedChoice) -> String {
-    let RankedChoice {
-        choice,
-        score,
-        probability,
-        measured,
-        usual,
-        slowdown,
-        worst,
-        worst_over_fallback,
-        allowed,
-    } = ranked;
-    let marks = match (usual, allowed) {
-        (false, false) => "",
-        (true, false) => "u",
-        (false, true) => "a",
-        (true, true) => "ua",
-    };
-    let infinite = [slowdown, worst, worst_over_fallback].into_iter().all(|x| !x.is_finite());
-    let unmeasured = *measured == 0 && *probability == 0.0 && infinite && marks.is_empty();
-    let start = format!("[{},{}", choice.0, number(*score));
-    if unmeasured {
-        return start + "]";
-    }
-    let evidence = joined(&[*probability, *slowdown, *worst, *worst_over_fallback], |x| number(*x));
-    format!("{start},{measured},{evidence},\"{marks}\"]")
-}
-
-fn joined<T>(items: &[T], text: impl Fn(&T) -> String) -> String {
-    items.iter().map(text).collect::<Vec<_>>().join(",")
-}
-
-/// Returns the shortest JSON that reads back to this number; null for infinity.
-fn number(x: f64) -> String {
-    let text = serde_json::Value::from(x).to_string();
-    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
-}
-
-fn text(name: &str) -> String {
-    serde_json::Value::from(name).to_string()
 }

@@ -3,16 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use crate::feature::DuplicateFeature;
-use crate::shown::{listed, quoted, reason};
+use crate::shown::{did_you_mean, listed, quoted, reason};
 
 /// An optimization cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum OptimizationError {
     /// No built-in one of this name.
     #[error(
-        "unknown optimization {}; built in are {}; give another as a file with --optimization FILE.toml",
+        "unknown optimization {}; built in: {}; for another: --optimization FILE.toml{}",
         quoted(name),
-        listed(known)
+        listed(known),
+        did_you_mean(name, known)
     )]
     Unknown {
         /// The requested name.

@@ -13,26 +13,18 @@ pub struct Context {
     pub n: f64,
 }
 
-/// The features that the tree, the precondition and the derived features read.
+/// The features that the tree, the precondition and the derived features read; NaN and `None` are undefined.
 pub(crate) trait Row {
     /// A logged whole number.
     type Whole: Number;
-    /// `m`; NaN is undefined
     fn m(&self) -> f64;
-    /// `n`; NaN is undefined
     fn n(&self) -> f64;
 }
 
 impl Row for Context {
     type Whole = i64;
-
     #[inline]
-    fn m(&self) -> f64 {
-        self.m
-    }
-
+    fn m(&self) -> f64 { self.m }
     #[inline]
-    fn n(&self) -> f64 {
-        self.n
-    }
+    fn n(&self) -> f64 { self.n }
 }

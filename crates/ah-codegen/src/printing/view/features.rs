@@ -82,6 +82,7 @@ pub struct ParameterView {
 pub struct StepView {
     slot: usize,
     identifier: String,
+    r#type: String,
     call: String,
 }
 
@@ -166,6 +167,7 @@ impl<L: Language> Viewer<'_, L> {
             StepView {
                 slot,
                 identifier: self.identifier(slot),
+                r#type: self.language.type_name(slot),
                 call: self.language.compute(slot, &arguments),
             }
         };

@@ -3,6 +3,7 @@
 mod choices;
 mod features;
 mod origin;
+mod table;
 mod trees;
 mod viewer;
 
@@ -18,7 +19,8 @@ use crate::printing::text::number;
 use choices::{ChoiceView, ConfigView, Fields};
 use features::{ConditionView, DerivedView, EligibleView, FeatureView};
 use origin::{DeviceView, PromiseView, ProvenanceView};
-use trees::{LeafView, LineView, RowView};
+use table::TableView;
+use trees::{LeafView, LineView};
 use viewer::{NameView, Viewer};
 
 /// The values that the templates of every target print.
@@ -56,6 +58,7 @@ pub struct ModelView {
     /// The helpers that expressions call, and those that they call.
     helpers: BTreeSet<&'static str>,
     log2: Log2View,
+    /// The leaves, if the trees are branches.
     leaves: Vec<LeafView>,
     /// True if every ranked choice of every leaf is allowed.
     all_allowed: bool,
@@ -64,13 +67,11 @@ pub struct ModelView {
     /// The number of trees; several trees vote.
     count: usize,
     votes: bool,
-    /// The most choices that trees that vote can rank.
+    /// The most choices that the trees can rank.
     most: usize,
-    /// True if the trees are `rows` and `roots`, not `trees`.
-    table: bool,
+    /// The trees as branches, or as a table.
     trees: Vec<Vec<LineView>>,
-    rows: Vec<RowView>,
-    roots: Vec<usize>,
+    table: Option<TableView>,
 }
 
 #[derive(Debug, Serialize)]
@@ -90,11 +91,9 @@ impl ModelView {
         let eligible = viewer.eligible(&mut printer);
         let fields = Fields::new(&model.choices);
         let choices = viewer.choices(&fields);
-        let (trees, rows, roots) = match &lowered.trees {
-            Form::Branches(trees) => (trees.iter().map(|tree| viewer.tree(tree)).collect(), vec![], vec![]),
-            Form::Table { rows, roots } => {
-                (vec![], rows.iter().map(|row| viewer.row(row)).collect(), roots.clone())
-            }
+        let (trees, table) = match &lowered.trees {
+            Form::Branches(trees) => (trees.iter().map(|tree| viewer.tree(tree)).collect(), None),
+            Form::Table(table) => (vec![], Some(viewer.table(table))),
         };
         Self {
             generator: concat!("ah-codegen ", env!("CARGO_PKG_VERSION")),
@@ -123,16 +122,14 @@ impl ModelView {
                 coefficients: LOG2_COEFFICIENTS.map(number).into(),
                 largest: number(LOG2_LARGEST),
             },
-            leaves: viewer.leaves(),
+            leaves: if table.is_none() { viewer.leaves() } else { vec![] },
             all_allowed: lowered.leaves.iter().all(|leaf| leaf.ranking.iter().all(|r| r.allowed)),
             has_outside: lowered.leaves.iter().any(|leaf| leaf.outside.is_some()),
             count: model.trees.len(),
             votes: lowered.votes(),
-            most: lowered.most_votes(),
-            table: matches!(lowered.trees, Form::Table { .. }),
+            most: lowered.longest_ranking(),
             trees,
-            rows,
-            roots,
+            table,
         }
     }
 }

@@ -1,10 +1,9 @@
-//! Views of leaves, and of trees as branches or as a table.
+//! Views of leaves, and of trees as branches.
 
-use ah_types::{ChoiceId, Test};
 use serde::Serialize;
 
 use super::viewer::Viewer;
-use crate::lower::{Condition, Event, Form, LoweredLeaf, LoweredPlace, Reason, Row};
+use crate::lower::{Condition, Event, LoweredLeaf, LoweredPlace, Reason};
 use crate::printing::evidence::{evidence, leaf_comment};
 use crate::printing::language::{Language, ValueKind};
 use crate::printing::paths::paths;
@@ -24,8 +23,6 @@ pub struct LeafView {
     evidence: String,
     /// The choice for a program that does not list its choices, if every choice is eligible.
     best: Option<String>,
-    /// Its position.
-    best_position: Option<usize>,
     /// The reason why the leaf declines if the fallback is offered.
     declines: Option<Reason>,
     outside: Option<OutsideView>,
@@ -38,8 +35,6 @@ pub struct LeafView {
 #[derive(Debug, Serialize)]
 pub struct RankedView {
     choice: String,
-    /// The choice's position.
-    position: usize,
     score: String,
     share: String,
     allowed: bool,
@@ -54,7 +49,7 @@ pub struct OutsideView {
 }
 
 #[derive(Debug, Serialize)]
-struct RangeView {
+pub struct RangeView {
     slot: usize,
     identifier: String,
     least: String,
@@ -103,15 +98,6 @@ pub enum LineStep {
     },
 }
 
-/// A row of trees that are printed as a table.
-#[derive(Debug, Serialize)]
-#[serde(tag = "row", rename_all = "snake_case")]
-pub enum RowView {
-    Leaf { index: usize },
-    AtMost { slot: usize, threshold: String, right: usize },
-    Differs { slot: usize, category: String, right: usize },
-}
-
 impl<L: Language> Viewer<'_, L> {
     pub(super) fn leaves(&self) -> Vec<LeafView> {
         let paths = paths(self.lowered.model);
@@ -119,7 +105,6 @@ impl<L: Language> Viewer<'_, L> {
             let leaves = self.lowered.leaves.iter();
             leaves.enumerate().find(|(_, leaf)| leaf.outside == Some(index)).map_or(index, |(i, _)| i)
         };
-        let branches = matches!(self.lowered.trees, Form::Branches(_));
         let mut end = 0;
         let view = |(index, leaf): (usize, &LoweredLeaf<'_>)| {
             end += leaf.ranking.len();
@@ -130,11 +115,10 @@ impl<L: Language> Viewer<'_, L> {
                 index,
                 end,
                 comment: leaf_comment(self.lowered, leaf),
-                in_branches: branches && inside(index) == index,
+                in_branches: inside(index) == index,
                 path: self.language.string(&paths[inside(index)]),
                 evidence: self.language.string(&evidence(leaf)),
                 best: leaf.best.map(|choice| self.language.choice(choice)),
-                best_position: leaf.best.map(ChoiceId::index),
                 declines: leaf.declines,
                 outside: leaf.outside.map(|index| self.outside(index, leaf)),
                 ranking,
@@ -145,6 +129,11 @@ impl<L: Language> Viewer<'_, L> {
     }
 
     fn outside(&self, index: usize, leaf: &LoweredLeaf<'_>) -> OutsideView {
+        OutsideView { index, ranges: self.ranges(leaf) }
+    }
+
+    /// Returns the ranges of a leaf's training inputs.
+    pub(super) fn ranges(&self, leaf: &LoweredLeaf<'_>) -> Vec<RangeView> {
         let range = |(slot, range): (usize, &Option<(f64, f64)>)| {
             range.map(|(least, greatest)| RangeView {
                 slot,
@@ -153,13 +142,12 @@ impl<L: Language> Viewer<'_, L> {
                 greatest: number(greatest),
             })
         };
-        OutsideView { index, ranges: leaf.leaf.ranges.iter().enumerate().filter_map(range).collect() }
+        leaf.leaf.ranges.iter().enumerate().filter_map(range).collect()
     }
 
     fn ranked(&self, place: &LoweredPlace) -> RankedView {
         RankedView {
             choice: self.language.choice(place.choice),
-            position: place.choice.index(),
             // Avoids -0.0.
             score: number(place.score + 0.0),
             share: number(place.share),
@@ -226,18 +214,6 @@ impl<L: Language> Viewer<'_, L> {
                 (false, true) => Some(name),
                 (false, false) => Some(self.language.truth(true).alone()),
             },
-        }
-    }
-
-    pub(super) fn row(&self, row: &Row<'_>) -> RowView {
-        match row {
-            Row::Leaf(index) => RowView::Leaf { index: *index },
-            Row::Split(Test::Numerical { slot, threshold }, right) => {
-                RowView::AtMost { slot: *slot, threshold: number(*threshold), right: *right }
-            }
-            Row::Split(Test::Categorical { slot, category }, right) => {
-                RowView::Differs { slot: *slot, category: self.literal(category), right: *right }
-            }
         }
     }
 }

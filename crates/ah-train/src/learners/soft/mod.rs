@@ -20,7 +20,7 @@
 //! | `histogram` | the best split of a large node |
 //! | `grow_subtree`, `grow` | growth: small nodes, then the whole tree |
 //! | `polish` | alternating optimisation |
-//! | `boost`, `distil` | a teacher of many trees, and a tree that imitates it |
+//! | `lookup`, `boost`, `distil` | a teacher of many trees, and a tree that imitates it |
 
 mod boost;
 mod compact;
@@ -32,6 +32,7 @@ mod grow_subtree;
 mod histogram;
 mod lanes;
 mod look_ahead;
+mod lookup;
 mod parameters;
 mod polish;
 mod samples;

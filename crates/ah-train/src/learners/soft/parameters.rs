@@ -52,6 +52,16 @@ pub enum Preset {
 }
 
 impl Preset {
+    /// All presets by the names that people read.
+    pub const NAMED: [(&str, Self); 6] = [
+        ("look-ahead", Self::LookAhead),
+        ("variance", Self::Variance),
+        ("thorough", Self::Thorough),
+        ("two-temperatures", Self::TwoTemperatures),
+        ("warm", Self::Warm),
+        ("regression", Self::Regression),
+    ];
+
     /// Three presets that err differently. Their summed scores beat each alone by 0.0004 in
     /// slowdown on PyTorch's mixed_mm logs, and by nothing on its others. Bootstrapped trees lose:
     /// each sees fewer inputs.
@@ -59,10 +69,11 @@ impl Preset {
 }
 
 impl Soft {
-    /// Returns the parameters of a student: a tree that imitates a teacher. At 10,000 leaves a decision takes as long
-    /// as at 100, and leaves of 10 and 40 rows are no better (`distil` has the numbers).
-    pub fn student() -> Self {
-        Self::preset(Preset::LookAhead, 20, 15)
+    /// Returns the parameters of a student: a tree that imitates a teacher (`distil` has the numbers). From
+    /// 20,000 inputs on it has tens of thousands of leaves.
+    pub fn student(inputs: usize) -> Self {
+        let (max_depth, min_samples_leaf) = if inputs < 20_000 { (20, 15) } else { (24, 8) };
+        Self::preset(Preset::LookAhead, max_depth, min_samples_leaf)
     }
 
     /// Returns the parameters of a preset.

@@ -53,7 +53,7 @@ impl Sweep<'_> {
             (0..tree.nodes.len() as u32).filter(|&n| tree.nodes[n as usize].split.is_some()).collect();
         order.sort_by_key(|&n| std::cmp::Reverse(tree.nodes[n as usize].depth));
         // The splits above a node are visited after it, so its members do not change before.
-        let members = tree.members(self.rows);
+        let members = tree.members(self.rows, 1);
         let mut changed = vec![false; tree.nodes.len()];
         // The cost of each input in the leaf that it reaches.
         let mut present = vec![0; self.rows.columns.rows()];

@@ -1,6 +1,6 @@
 //! The figures of the page, ready to be drawn.
 
-use ah_types::{ChoiceId, Model, Node, Promise, Provenance, Test, Tree, Unsure, Value};
+use ah_types::{ChoiceId, Model, Node, Promise, Provenance, Tree, Unsure, Value};
 use serde::Serialize;
 
 use crate::data::Table;
@@ -55,7 +55,7 @@ struct FeatureColumn<'a> {
 /// An input on the map.
 #[derive(Debug, Serialize)]
 struct Point {
-    values: Vec<serde_json::Value>,
+    values: Vec<Value>,
     winner: usize,
     taken: usize,
     slowdown: f64,
@@ -106,6 +106,8 @@ enum NodeFacts {
         declines: bool,
         here: usize,
         loss: f64,
+        /// The inputs of this page that are slower than the fallback by more than the limit.
+        slow: usize,
     },
 }
 
@@ -115,6 +117,8 @@ struct Taken {
     choice: ChoiceId,
     declined: bool,
     log_slowdown: f64,
+    /// True if it is slower than the fallback by more than the limit.
+    slow: bool,
 }
 
 impl<'a> Facts<'a> {
@@ -128,7 +132,10 @@ impl<'a> Facts<'a> {
             .map(|j| {
                 let choice = j.ranking.first().copied().unwrap_or(fallback);
                 let log_slowdown = table.price(j.input, choice, fallback);
-                Taken { input: j.input, choice, declined: j.ranking.is_empty(), log_slowdown }
+                let base = table.usable(j.input, fallback);
+                let slow = base.zip(table.cell(j.input, choice));
+                let slow = slow.is_some_and(|(base, cell)| cell.is_slower(base, comparison.max_slowdown));
+                Taken { input: j.input, choice, declined: j.ranking.is_empty(), log_slowdown, slow }
             })
             .collect();
         let curve = |name, price: &dyn Fn(&Taken) -> f64| Curve {
@@ -184,14 +191,10 @@ fn columns(model: &Model) -> Vec<FeatureColumn<'_>> {
 }
 
 fn point(model: &Model, evaluation: &Evaluation, taken: &Taken) -> Point {
-    let json = |value: &Value| match value {
-        Value::Number(x) => serde_json::json!(x),
-        Value::Category(c) => serde_json::json!(**c),
-    };
     let cells = evaluation.table.cells(taken.input).iter();
     let winner = cells.min_by(|a, b| a.time.total_cmp(&b.time)).map_or(taken.choice, |cell| cell.choice);
     Point {
-        values: evaluation.values(model, taken.input).iter().map(json).collect(),
+        values: evaluation.values(model, taken.input),
         winner: winner.index(),
         taken: taken.choice.index(),
         slowdown: taken.log_slowdown.exp(),
@@ -254,7 +257,7 @@ fn noise(table: &Table, taken: &[Taken]) -> Noise {
 }
 
 fn nodes(model: &Model, tree: &Tree, evaluation: &Evaluation, taken: &[Taken]) -> Vec<NodeFacts> {
-    let mut here = vec![(0_usize, 0.0); tree.nodes.len()];
+    let mut here = vec![(0_usize, 0.0, 0_usize); tree.nodes.len()];
     for t in taken {
         let values = evaluation.values(model, t.input);
         let logged = model.row(&values[..]);
@@ -263,19 +266,14 @@ fn nodes(model: &Model, tree: &Tree, evaluation: &Evaluation, taken: &[Taken]) -
         if let Ok(end) = end {
             here[end].0 += 1;
             here[end].1 += t.log_slowdown;
+            here[end].2 += usize::from(t.slow);
         }
     }
     let name = |slot: usize| model.features.all().features()[slot].name.as_str();
-    let facts = |(node, (count, loss)): (&Node, (usize, f64))| match node {
-        Node::Split { test: Test::Numerical { slot, threshold }, left, right } => NodeFacts::Split {
-            test: format!("{} ≤ {threshold}", name(*slot)),
-            otherwise: format!("{} > {threshold}", name(*slot)),
-            left: *left,
-            right: *right,
-        },
-        Node::Split { test: Test::Categorical { slot, category }, left, right } => NodeFacts::Split {
-            test: format!("{} is not {category}", name(*slot)),
-            otherwise: format!("{} is {category}", name(*slot)),
+    let facts = |(node, (count, loss, slow)): (&Node, (usize, f64, usize))| match node {
+        Node::Split { test, left, right } => NodeFacts::Split {
+            test: test.words(name(test.slot()), true),
+            otherwise: test.words(name(test.slot()), false),
             left: *left,
             right: *right,
         },
@@ -291,6 +289,7 @@ fn nodes(model: &Model, tree: &Tree, evaluation: &Evaluation, taken: &[Taken]) -
                 declines: chosen.is_none(),
                 here: count,
                 loss: if count > 0 { (loss / count as f64).exp() } else { f64::NAN },
+                slow,
             }
         }
     };

@@ -24,7 +24,7 @@ function head() {
     ? `These figures are of ${facts.inputs} held-out inputs and a heuristic that was learned from the other ${facts.learned_from}. ` +
       "The tree below is the one that ships, learned from all of them."
     : facts.learned_from_these
-    ? `These figures flatter: the model was learned from these ${facts.inputs} inputs. On inputs that it had not seen, it lost ` +
+    ? `These figures are too good: the model was learned from these ${facts.inputs} inputs. On inputs that it had not seen, it lost ` +
       `${loss(facts.provenance.metrics?.held_out?.slowdown ?? NaN)} (the training's record).`
     : `Judged on ${facts.inputs} inputs that the model was not learned from.`;
 }
@@ -86,24 +86,32 @@ function study(ink) {
   });
 }
 
-/** The branch at `index` as nested details; returns it with the training inputs below it. */
+/** What the inputs of a node lose. */
+function reached(here, lost, slow) {
+  const risk = `${slow} of them > ${plain((facts.max_slowdown - 1) * 100)} % slower than ${facts.fallback}`;
+  return `${here} inputs, ${loss(Math.exp(lost / here))} lost, ${risk}`;
+}
+
+/** The branch at `index` as nested details; returns it with the inputs that reach it: their number, log slowdown, and slow ones. */
 function branch(nodes, index, test, depth) {
   const node = nodes[index];
   if (node.test === undefined) {
     const decision = node.declines ? `declines: ${node.choice}` : node.choice;
     const risk = node.over_fallback === null ? "" : `, at most ${number(node.over_fallback)} times ${facts.fallback}`;
-    const here = node.here > 0 ? `; here ${node.here} inputs, ${loss(node.loss)} lost` : "";
+    const here = node.here > 0 ? `; on this page ${reached(node.here, Math.log(node.loss) * node.here, node.slow)}` : "";
     const evidence = `${node.samples} training inputs, ${number(node.slowdown)} of the best time (worst ${number(node.worst)})${risk}${here}`;
     const made = element("div", { class: "leaf", style: `border-color: ${colorOf(node.choice)}` },
       element("span", {}, `${test}: `), element("b", {}, decision), element("br"), element("small", {}, evidence));
-    return [made, node.samples];
+    return [made, node.here, node.here > 0 ? node.here * Math.log(node.loss) : 0, node.slow];
   }
-  const [left, lefts] = branch(nodes, node.left, node.test, depth + 1);
-  const [right, rights] = branch(nodes, node.right, node.otherwise, depth + 1);
+  const [left, lefts, leftLoss, leftSlow] = branch(nodes, node.left, node.test, depth + 1);
+  const [right, rights, rightLoss, rightSlow] = branch(nodes, node.right, node.otherwise, depth + 1);
+  const [here, lost, slow] = [lefts + rights, leftLoss + rightLoss, leftSlow + rightSlow];
+  const evidence = here > 0 ? reached(here, lost, slow) : "no input";
   const made = element("details", {},
-    element("summary", {}, `${test} `, element("small", {}, `${lefts + rights} training inputs`)), left, right);
+    element("summary", {}, `${test} `, element("small", {}, evidence)), left, right);
   made.open = depth < 2;
-  return [made, lefts + rights];
+  return [made, here, lost, slow];
 }
 
 function trees() {

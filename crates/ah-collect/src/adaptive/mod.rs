@@ -1,0 +1,151 @@
+//! `--adaptive`: choices that a forest, learned from the inputs so far, expects to be slow are left out.
+//!
+//! The sequence is taken in blocks. Of each block, the [random part](RandomPart) comes first; there every choice is
+//! timed. On the other inputs, a choice is timed if a quarter of the trees sees it within [`MARGIN`] of the best.
+//!
+//! The plan depends on the sequence and on the times so far, and on nothing else. So a resumed run takes the plan
+//! from the beginning and reads the times of the inputs in the log, instead of measuring them.
+
+mod columns;
+mod forest;
+
+use std::collections::VecDeque;
+
+use ah_measure::{Failure, Runner};
+use ah_types::Schema;
+use ah_types::log::RandomPart;
+
+use crate::plan::{EarlierInputs, InputQueue, PlannedInput};
+use columns::Encoder;
+use forest::{Forest, Known};
+
+/// The inputs of a block. A tenth of 500 inputs is a start for the forest.
+const BLOCK: usize = 500;
+/// As long as fewer inputs are known, every choice is timed.
+const LEAST_KNOWN: usize = 30;
+/// The forest is learned again when this many times as many inputs are known.
+const GROWTH: f64 = 1.15;
+/// The share of the trees that must expect a choice to be slow.
+const QUANTILE: f64 = 0.25;
+/// The log slowdown, against the best choice, up to which a choice is timed.
+const MARGIN: f64 = 0.2;
+/// Log slowdowns above this one are all alike. It is also that of a choice that fails or is not offered.
+const SLOWEST: f64 = 1.0;
+
+/// The plan of an adaptive run.
+#[derive(Debug)]
+pub(crate) struct AdaptivePlan {
+    random_part: RandomPart,
+    earlier: EarlierInputs,
+    schema: Schema,
+    choices: usize,
+    seed: u64,
+    block_size: usize,
+    block: VecDeque<PlannedInput>,
+    encoder: Encoder,
+    known: Vec<Known>,
+    /// The forest, and the number of inputs that it knows.
+    forest: Option<(Forest, usize)>,
+}
+
+impl AdaptivePlan {
+    /// Returns the plan of a run that measures about `inputs` inputs, if their number is known.
+    pub(crate) fn new(
+        random_part: RandomPart,
+        earlier: EarlierInputs,
+        schema: Schema,
+        choices: usize,
+        seed: u64,
+        inputs: Option<u64>,
+    ) -> Self {
+        let block_size = inputs.and_then(|n| usize::try_from(n).ok()).map_or(BLOCK, |n| n.clamp(1, BLOCK));
+        Self {
+            random_part,
+            earlier,
+            schema,
+            choices,
+            seed,
+            block_size,
+            block: VecDeque::new(),
+            encoder: Encoder::default(),
+            known: Vec::new(),
+            forest: None,
+        }
+    }
+
+    /// Returns the next input to measure, with the choices to time there. `sequence` has all inputs, also those of
+    /// earlier runs.
+    ///
+    /// # Errors
+    /// The runner cannot draw.
+    pub(crate) fn next(
+        &mut self,
+        sequence: &mut InputQueue,
+        runner: &dyn Runner,
+    ) -> Result<Option<PlannedInput>, Failure> {
+        loop {
+            if self.block.is_empty() {
+                self.fill(sequence, runner)?;
+            }
+            let Some(mut input) = self.block.pop_front() else { return Ok(None) };
+            input.wanted = self.wanted(&input);
+            if self.earlier.is_skipped(&input.text) {
+                continue;
+            }
+            match self.earlier.take_times(&input.text) {
+                Some(times) => self.note(&input, &times),
+                None => return Ok(Some(input)),
+            }
+        }
+    }
+
+    fn fill(&mut self, sequence: &mut InputQueue, runner: &dyn Runner) -> Result<(), Failure> {
+        let mut others = Vec::new();
+        while self.block.len() + others.len() < self.block_size {
+            match sequence.next(runner)? {
+                None => break,
+                Some(input) if self.random_part.contains(&input.text) => self.block.push_back(input),
+                Some(input) => others.push(input),
+            }
+        }
+        self.block.extend(others);
+        Ok(())
+    }
+
+    /// Returns for each choice whether it is timed on this input; `None`: all are.
+    fn wanted(&mut self, input: &PlannedInput) -> Option<Vec<bool>> {
+        if self.random_part.contains(&input.text) || self.known.len() < LEAST_KNOWN {
+            return None;
+        }
+        let encoded = self.encoder.encode(&input.context.row(&self.schema).ok()?);
+        let slowdowns = self.forest().quantile(&encoded, QUANTILE);
+        let least = slowdowns.iter().copied().fold(f64::INFINITY, f64::min);
+        Some(slowdowns.iter().map(|slowdown| *slowdown <= least + MARGIN).collect())
+    }
+
+    fn forest(&mut self) -> &Forest {
+        let known = self.known.len();
+        #[allow(clippy::cast_precision_loss)]
+        let is_old = |learned_from: usize| known as f64 >= GROWTH * learned_from as f64;
+        if self.forest.as_ref().is_some_and(|(_, learned_from)| is_old(*learned_from)) {
+            self.forest = None;
+        }
+        let fit = || (Forest::fit(&self.known, &self.encoder, self.choices, self.seed), known);
+        &self.forest.get_or_insert_with(fit).0
+    }
+
+    /// Notes the times of an input by choice: infinite if it failed, `None` if it was skipped.
+    pub(crate) fn note(&mut self, input: &PlannedInput, times: &[Option<f64>]) {
+        let best = times.iter().flatten().copied().fold(f64::INFINITY, f64::min);
+        let Ok(values) = input.context.row(&self.schema) else { return };
+        if best.is_infinite() {
+            return;
+        }
+        let is_wanted = |choice: usize| input.wanted.as_ref().is_none_or(|wanted| wanted[choice]);
+        let slowdown = |ms: Option<f64>| ms.map_or(SLOWEST, |ms| (ms / best).ln().min(SLOWEST));
+        let cells =
+            (0_u32..).zip(times).enumerate().filter(|(choice, (_, ms))| ms.is_some() || is_wanted(*choice));
+        let cells = cells.map(|(_, (choice, ms))| (choice, slowdown(*ms))).collect();
+        self.known.push(Known { encoded: self.encoder.encode(&values), cells });
+    }
+}

@@ -1,0 +1,99 @@
+//! `--adaptive` and `--replay`: a log as a device, and choices that are left out because they are expected to be slow.
+
+mod common;
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use ah_types::log::{self, Log, RandomPart};
+use assert_cmd::Command;
+use common::{Folder, error, fake, succeed};
+
+const INPUTS: &str = "150";
+
+/// Returns `ah-collect` on the times of a log.
+fn replay(log: &Path, output: &Path) -> Command {
+    let mut command = Command::cargo_bin("ah-collect").unwrap();
+    command.arg("--replay").arg(log).arg("-o").arg(output);
+    command
+}
+
+/// Returns the rows of each choice on each input.
+fn rows(log: &Log) -> HashMap<(&str, &str), Vec<f64>> {
+    let mut rows: HashMap<_, Vec<f64>> = HashMap::new();
+    for sample in &log.samples {
+        let input = &*log.inputs[sample.input as usize].text;
+        rows.entry((input, log.choice_name(sample.choice))).or_default().push(sample.feedback);
+    }
+    rows
+}
+
+#[test]
+fn a_replayed_log_is_the_log() {
+    let folder = Folder::new();
+    succeed(fake(&folder).args(["--num-samples", INPUTS]));
+    let copy = folder.path("copy.txt");
+    succeed(replay(&folder.log(), &copy).args(["--num-samples", INPUTS, "--num-reps", "3"]));
+    let (original, copy) = (log::read(&[folder.log()]).unwrap(), log::read(&[copy]).unwrap());
+    assert_eq!(original.metadata.device(), copy.metadata.device());
+    let (original, copy) = (rows(&original), rows(&copy));
+    assert_eq!(original.len(), copy.len());
+    for (cell, times) in &original {
+        // A choice that stopped early has fewer rows than three; then the first follows again.
+        let asked = if times[0].is_infinite() { 1 } else { 3 };
+        let again: Vec<f64> = times.iter().cycle().take(asked).copied().collect();
+        assert_eq!(copy[cell], again, "{cell:?}");
+    }
+}
+
+#[test]
+fn slow_choices_are_left_out_except_on_the_random_part() {
+    let folder = Folder::new();
+    let stderr = succeed(fake(&folder).args(["--num-samples", INPUTS, "--adaptive=0.2"]));
+    assert!(stderr.contains("with every choice on every input about"), "{stderr}");
+    assert!(stderr.contains("expected to be slower"), "{stderr}");
+    let log = log::read(&[folder.log()]).unwrap();
+    let part = log.metadata.collection.as_ref().unwrap().random_part;
+    assert_eq!(part, Some(RandomPart { share: 0.2 }));
+    assert_eq!(log.inputs.len(), 150);
+    let rows = rows(&log);
+    let (mut random, mut slow, mut winners) = (0, 0, 0);
+    for (index, input) in log.inputs.iter().enumerate() {
+        let text = &*input.text;
+        assert_eq!(input.random, part.unwrap().contains(text));
+        let small = log.context(index).number("size").unwrap() < 1000.0;
+        let winner = if small { "small_is_fast" } else { "steady" };
+        winners += u32::from(rows.contains_key(&(text, winner)));
+        if input.random {
+            random += 1;
+            assert!(rows.contains_key(&(text, "slow")), "{text} lacks a choice");
+        } else {
+            slow += u32::from(rows.contains_key(&(text, "slow")));
+        }
+    }
+    assert!((15..=45).contains(&random), "{random} of 150");
+    assert!(slow <= 30, "the slow choice was timed on {slow} of {} inputs", 150 - random);
+    assert!(winners >= 145, "the winner was left out on {} inputs", 150 - winners);
+}
+
+#[test]
+fn an_adaptive_run_that_was_cut_off_ends_like_an_undisturbed_one() {
+    let (whole, cut) = (Folder::new(), Folder::new());
+    let run = |folder: &Folder| succeed(fake(folder).args(["--num-samples", INPUTS, "--adaptive=0.2"]));
+    run(&whole);
+    run(&cut);
+    let expected = whole.read("train.txt");
+    assert_eq!(cut.read("train.txt"), expected, "the same seed gives the same log");
+    for kept in [20, 90, 140] {
+        let log = log::read(&[whole.log()]).unwrap();
+        let first = &*log.inputs[kept].text;
+        let end = expected.find(&format!("\n{first},")).unwrap() + 1;
+        std::fs::write(cut.log(), &expected[..end]).unwrap();
+        let stderr = run(&cut);
+        assert!(stderr.contains(&format!("measured {} inputs", 150 - kept)), "{stderr}");
+        assert_eq!(cut.read("train.txt"), expected, "{kept} inputs kept");
+    }
+    let (code, message) = error(fake(&whole).args(["--num-samples", INPUTS]));
+    assert_eq!(code, 3, "{message}");
+    assert!(message.contains("random_part"), "{message}");
+}

@@ -1,0 +1,232 @@
+//! The run of an adaptation: each way out of fold, then the best one on all new inputs.
+
+use ah_types::{ChoiceId, DerivedFeature, Features, LearnerKind, LogRecord, Model, Promise};
+use rayon::prelude::*;
+use serde::Serialize;
+use serde_json::json;
+
+use super::anew;
+use super::correction::{Correction, Strength};
+use super::evidence::Evidence;
+use super::params::AdaptParams;
+use super::rewrite::rewrite;
+use super::trial::{Assessment, FOLDS, Fold, Judged, Method, Trial};
+use super::{target, union};
+use crate::data::random::mix;
+use crate::data::{Task, domain};
+use crate::error::TrainError;
+use crate::judge::evaluation::max_slowdown;
+use crate::judge::study::{Difference, advice};
+use crate::params::{Params, ValidParams};
+use crate::promise::recipe::promise;
+
+/// An adapted model, and how it came about.
+#[derive(Clone, Debug, Serialize)]
+pub struct Adaptation {
+    /// The adapted model.
+    #[serde(skip)]
+    pub model: Model,
+    /// The best way.
+    pub method: Method,
+    /// The new inputs.
+    pub inputs: usize,
+    /// The fallback.
+    pub fallback: String,
+    /// The old model, as it is.
+    pub old: Judged,
+    /// The old trees with their scores, and the new promise.
+    pub kept: Judged,
+    /// The old trees with corrected scores; cross-fitted.
+    pub corrected: Judged,
+    /// Learned from the new inputs alone; cross-fitted.
+    pub anew: Judged,
+    /// What the old scores weigh.
+    pub strength: Strength,
+    /// The standard deviation of the corrected scores' misses.
+    pub spread: f64,
+    /// The share that the old model or the flag wants to promise; `None`: it always decides.
+    pub wanted: Option<f64>,
+    /// The promise of the adapted model.
+    pub promise: Option<Promise>,
+    /// The number of new inputs from which on `wanted` could be promised.
+    pub inputs_for_wanted: Option<usize>,
+    /// What the second half of the new inputs saved, where scores are corrected or learned anew.
+    pub last_half: Difference,
+    /// What more inputs would save, in a sentence.
+    pub advice: String,
+    /// Sentences for the user.
+    pub warnings: Vec<String>,
+}
+
+/// Adapts a model to the device or to the shapes of new logs.
+///
+/// # Errors
+/// [`TrainError`] if a file cannot be read, the logs are of another optimization, or hold too little.
+pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
+    // Read.
+    params.check()?;
+    let old = Model::read(&params.model)?;
+    let reading = Params {
+        max_slowdown: max_slowdown(&old),
+        promise: target::MODE,
+        seed: params.seed,
+        skip_bad_rows: params.skip_bad_rows,
+        ..Params::new(params.logs.clone(), &old.heuristic)
+    };
+    let (task, mut warnings) = read(&old, &reading)?;
+    let fallback = task.fallback(&task.usable);
+
+    // What can be promised depends on the number of inputs alone.
+    let wanted = params.max_risk.or(old.promise.as_ref().map(|promise| promise.target));
+    let target = wanted.and_then(|wanted| target::target(params.max_risk, wanted, task.usable.len()));
+    // A student of so few inputs takes a hundred times as long to learn, and there are 21 fits.
+    let learner = task.undeclared.then_some(LearnerKind::Soft);
+    let learning = Params { max_risk: target.or(wanted), learner, ..reading }.check()?;
+
+    // The old scores on the new inputs.
+    let mut rows = task.usable.clone();
+    rows.sort_by_key(|&row| mix(params.seed, u64::from(row)));
+    let model = on_log(&union::with_choices_of(&old, &task.table), &task, fallback)?;
+    let evidence = Evidence::new(model, &task, fallback, &rows);
+    let lost = evidence.inputs.iter().filter(|input| input.reached.is_empty()).count();
+    if lost > 0 {
+        warnings.push(format!(
+            "the old trees have no answer on {lost} of {} new inputs (an unknown category, an undefined feature, or \
+             outside the precondition)",
+            rows.len()
+        ));
+    }
+
+    // Each way, out of fold.
+    let trial = Trial { evidence: &evidence, task: &task, params: &learning, fallback, rows: &rows, target };
+    let all: Vec<usize> = (0..rows.len()).collect();
+    let folds = (0..FOLDS).into_par_iter().map(|fold| trial.fold(&all, fold));
+    let folds = folds.collect::<Result<Vec<Fold>, TrainError>>()?;
+    let ways = [Method::Kept, Method::Corrected, Method::Anew].map(|way| (way, trial.assess(&folds, way)));
+    let [(_, kept), (_, corrected), (_, anew)] = &ways;
+    let (judged_kept, judged_corrected, judged_anew) = (kept.judged, corrected.judged, anew.judged);
+    let least = |a: &(Method, Assessment), b: &(Method, Assessment)| {
+        a.1.judged.slowdown.total_cmp(&b.1.judged.slowdown)
+    };
+    let (method, best) =
+        ways.iter().min_by(|a, b| least(a, b)).map_or((Method::Kept, kept), |(m, a)| (*m, a));
+    let last_half = trial.last_half(&folds, method);
+
+    // The best one, from all new inputs.
+    let strength = Strength::choose(&evidence, &all);
+    let mut model = match method {
+        Method::Kept => rewrite(&evidence, &Correction::none(&evidence), best.risk, best.threshold),
+        Method::Corrected => {
+            let correction = Correction::new(&evidence, &all, strength);
+            rewrite(&evidence, &correction, best.risk, best.threshold)
+        }
+        Method::Anew => {
+            let evidence = Evidence::new(anew::learn(&task, &learning, &task.usable)?, &task, fallback, &[]);
+            rewrite(&evidence, &Correction::none(&evidence), best.risk, best.threshold)
+        }
+    };
+    let calibrated = best.calibrated.as_ref().zip(target);
+    model.promise =
+        calibrated.map(|(threshold, target)| promise(&task, &learning, threshold, &task.usable, target));
+    let mut adaptation = Adaptation {
+        method,
+        inputs: rows.len(),
+        fallback: task.table.choices[fallback.index()].clone(),
+        old: trial.old(&old),
+        kept: judged_kept,
+        corrected: judged_corrected,
+        anew: judged_anew,
+        strength,
+        spread: best.risk.spread,
+        wanted,
+        promise: model.promise.clone(),
+        inputs_for_wanted: wanted.map(target::inputs_for),
+        advice: advice(rows.len() / 2, rows.len(), last_half),
+        last_half,
+        warnings,
+        model: Model::default(),
+    };
+    record(&mut model, &old, &task, &learning, &adaptation);
+    adaptation.model = model;
+    Ok(adaptation)
+}
+
+/// Reads the logs as a task with the model's fallback and derived features.
+fn read(old: &Model, params: &Params) -> Result<(Task, Vec<String>), TrainError> {
+    let task = Task::read(&params.clone().check()?, None)?;
+    if task.metadata.name != old.optimization {
+        return Err(TrainError::Mismatch {
+            path: params.logs[0].clone(),
+            model: old.optimization.clone(),
+            log: task.metadata.name,
+        });
+    }
+    let mut warnings = task.warnings.clone();
+    let name = old.fallback.map(|fallback| old.choice_name(fallback));
+    let known = name.and_then(|name| task.table.choice_id(name)).filter(|&id| !task.table.is_rare(id));
+    let fallback = known.unwrap_or_else(|| task.table.best_single(&task.usable, None));
+    if let (Some(name), None) = (name, known) {
+        warnings.push(format!(
+            "the new inputs do not measure the fallback {name}; the best single choice, {}, takes its place",
+            task.table.choices[fallback.index()]
+        ));
+    }
+    let mut task = task.with_fallback(fallback);
+    if task.undeclared {
+        let derived: Vec<DerivedFeature> = old.features.derived().iter().map(|(d, _)| d.clone()).collect();
+        if Features::new(task.features.base().clone(), &derived).is_ok() {
+            task = task.with_derived(derived)?;
+        }
+    }
+    Ok((task, warnings))
+}
+
+/// Returns the model with the device, the fallback and the declared conditions of the log.
+fn on_log(model: &Model, task: &Task, fallback: ChoiceId) -> Result<Model, TrainError> {
+    let mut new = Model {
+        device: task.metadata.device().cloned(),
+        shared_memory: task.metadata.shared_memory,
+        device_capa: task.metadata.device_capa,
+        fallback: model.choice_id(&task.table.choices[fallback.index()]),
+        ..model.clone()
+    };
+    let on_model = |condition: &ah_types::Precondition| -> Result<_, TrainError> {
+        let (text, schema) = (&condition.expression, new.features.base());
+        let typed = domain::truth(&task.optimization, "precondition", text, schema)?;
+        Ok(ah_types::Precondition { typed, expression: text.clone() })
+    };
+    if !task.undeclared {
+        new.precondition = task.precondition.as_ref().map(on_model).transpose()?;
+    }
+    for (id, condition) in &task.eligible {
+        if let Some(choice) = new.choice_id(&task.table.choices[id.index()]) {
+            let condition = on_model(condition)?;
+            new.eligible.insert(choice, condition);
+        }
+    }
+    Ok(new)
+}
+
+/// Writes the origin of the model: the old logs, the new ones, and the figures.
+fn record(model: &mut Model, old: &Model, task: &Task, params: &ValidParams, adaptation: &Adaptation) {
+    let object = |value: serde_json::Value| value.as_object().cloned().unwrap_or_default();
+    let new = task.sources.iter().map(|source| LogRecord {
+        file: source.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        blake3: source.hash.clone(),
+        rows: source.rows,
+    });
+    model.provenance.tool = concat!("ah-train ", env!("CARGO_PKG_VERSION"), " adapt").to_owned();
+    model.provenance.logs = old.provenance.logs.iter().cloned().chain(new).collect();
+    model.provenance.seed = params.seed;
+    model.provenance.parameters = object(json!({
+        "asked": { "max_risk": params.max_risk, "max_slowdown": params.max_slowdown },
+        "adapted_by": adaptation.method,
+        "strength": adaptation.strength,
+        "new_logs": task.sources.len(),
+        "old": old.provenance.parameters,
+    }));
+    model.provenance.metrics = object(json!({
+        "note": "on the new inputs, cross-fitted",
+        "adaptation": adaptation,
+    }));
+}

@@ -1,0 +1,29 @@
+//! `ah-train adapt`: a model that was learned on another device, or on other shapes, and a log of a few inputs that
+//! were measured here.
+//!
+//! 1. [`union`] gives the model the choices of the log too.
+//! 2. [`evidence`]: where the new inputs end in the old trees, and by how much the old scores miss their times.
+//! 3. [`correction`] moves the scores of every node towards the new times, by hierarchical shrinkage. Most leaves see
+//!    no new input, so the evidence comes from the nodes above.
+//! 4. [`strength`] chooses by cross-validation how much the old scores weigh.
+//! 5. [`corrected`] ranks and prices the choices by corrected scores, and [`rewrite`] makes the new model.
+//! 6. [`anew`] learns from the new inputs alone, for comparison: with a large shift this loses less.
+//! 7. [`target`] is the share that so few inputs can promise.
+//! 8. [`trial`] judges each way out of fold; [`adaptation`] compares them, calibrates the promise, and takes the best: the old scores, corrected ones, or
+//!    trees learned anew.
+
+pub mod adaptation;
+mod anew;
+mod corrected;
+mod correction;
+mod evidence;
+mod params;
+mod rewrite;
+mod strength;
+mod target;
+mod trial;
+mod union;
+
+pub use adaptation::{Adaptation, adapt};
+pub use params::AdaptParams;
+pub use trial::{Judged, Method};

@@ -1,0 +1,216 @@
+//! The ways to adapt, each judged out of fold.
+
+use ah_types::{ChoiceId, Model};
+use serde::Serialize;
+
+use super::anew;
+use super::corrected::{self, Risk, rank};
+use super::correction::{Correction, Strength};
+use super::evidence::{Evidence, slots};
+use super::strength::part;
+use super::target;
+use crate::data::Task;
+use crate::error::TrainError;
+use crate::judge::decisions;
+use crate::judge::study::{Difference, mean_and_error};
+use crate::params::ValidParams;
+use crate::promise::calibrate::{self, CalibratedThreshold};
+use crate::tree::ScoredChoice;
+
+/// Folds of the new inputs.
+pub const FOLDS: usize = 10;
+
+/// How the adapted model came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// The old trees with their scores; only what they may take is calibrated again.
+    Kept,
+    /// The old trees with corrected scores.
+    Corrected,
+    /// Trees that are learned from the new inputs alone.
+    Anew,
+}
+
+/// What decisions cost on the new inputs, none of which they were learned from.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Judged {
+    /// Geometric-mean slowdown; where it declines, the fallback's.
+    pub slowdown: f64,
+    /// The share of inputs on which it decides.
+    pub coverage: f64,
+    /// The share of inputs that are slower than the fallback by more than the limit.
+    pub over_limit: f64,
+    /// Geometric-mean slowdown where it always decides.
+    pub always: f64,
+}
+
+/// All ways on the new inputs.
+pub struct Trial<'a> {
+    pub evidence: &'a Evidence<'a>,
+    pub task: &'a Task,
+    pub params: &'a ValidParams,
+    pub fallback: ChoiceId,
+    /// The rows of the table, in the order of the evidence.
+    pub rows: &'a [u32],
+    pub target: Option<f64>,
+}
+
+/// One fold: learned from the other inputs, and from half of them.
+pub struct Fold<'a> {
+    held_out: Vec<usize>,
+    correction: Correction,
+    half: Correction,
+    /// The held-out inputs in the trees that are learned anew.
+    anew: Evidence<'a>,
+    anew_half: Evidence<'a>,
+}
+
+/// One way, judged out of fold.
+pub struct Assessment {
+    pub risk: Risk,
+    pub calibrated: Option<CalibratedThreshold>,
+    pub threshold: f64,
+    pub judged: Judged,
+}
+
+impl<'a> Trial<'a> {
+    /// Learns from the inputs outside of one fold, and from half of them.
+    ///
+    /// # Errors
+    /// Those of the learners.
+    pub fn fold(&self, all: &[usize], fold: usize) -> Result<Fold<'a>, TrainError> {
+        let (training, held_out) = part(all, fold, FOLDS);
+        let (half, _) = part(&training, 0, 2);
+        let strength = Strength::choose(self.evidence, &training);
+        let rows = |inputs: &[usize]| inputs.iter().map(|&at| self.rows[at]).collect::<Vec<u32>>();
+        let anew = |inputs: &[usize]| -> Result<Evidence<'a>, TrainError> {
+            let mut training = rows(inputs);
+            training.sort_unstable();
+            let model = anew::learn(self.task, self.params, &training)?;
+            Ok(Evidence::new(model, self.task, self.fallback, &rows(&held_out)))
+        };
+        Ok(Fold {
+            correction: Correction::new(self.evidence, &training, strength),
+            half: Correction::new(self.evidence, &half, strength),
+            anew: anew(&training)?,
+            anew_half: anew(&half)?,
+            held_out,
+        })
+    }
+
+    /// Returns the ranking of each input out of fold, in the order of the evidence.
+    fn rankings(&self, folds: &[Fold<'_>], method: Method, risk: Risk) -> Vec<Vec<ScoredChoice>> {
+        let mut rankings = vec![Vec::new(); self.rows.len()];
+        let kept = Correction::none(self.evidence);
+        for fold in folds {
+            let none = Correction::none(&fold.anew);
+            for (position, &at) in fold.held_out.iter().enumerate() {
+                rankings[at] = match method {
+                    Method::Kept => rank(self.evidence, &kept, risk, &self.evidence.inputs[at]),
+                    Method::Corrected => {
+                        rank(self.evidence, &fold.correction, risk, &self.evidence.inputs[at])
+                    }
+                    Method::Anew => rank(&fold.anew, &none, risk, &fold.anew.inputs[position]),
+                };
+            }
+        }
+        rankings
+    }
+
+    /// Judges one way out of fold.
+    pub fn assess(&self, folds: &[Fold<'_>], method: Method) -> Assessment {
+        let limit = self.params.max_slowdown.ln();
+        let unpriced = self.rankings(folds, method, Risk { spread: 1.0, limit });
+        let trees = if method == Method::Anew { 1 } else { self.evidence.model.trees.len() };
+        let risk = Risk { spread: corrected::spread(&unpriced, self.fallback, trees), limit };
+        let rankings = self.rankings(folds, method, risk);
+        let calibrated = self.target.and_then(|target| self.calibrate(&rankings, target));
+        let threshold = match (&calibrated, self.params.max_risk) {
+            (_, None) => f64::INFINITY,
+            (Some(calibrated), _) => calibrated.threshold,
+            // As a training without a promise: a choice that saves as much as the limit lets it lose may be too slow
+            // on this share.
+            (None, Some(share)) => share / limit,
+        };
+        let judged = self.judged(|at, threshold| self.cost(&rankings[at], at, threshold), threshold);
+        Assessment { risk, calibrated, threshold, judged }
+    }
+
+    fn calibrate(&self, rankings: &[Vec<ScoredChoice>], target: f64) -> Option<CalibratedThreshold> {
+        let of = |(ranking, &row): (&Vec<ScoredChoice>, &u32)| {
+            let limit = self.params.max_slowdown;
+            calibrate::violations_of(ranking, &self.task.table, row, self.fallback, limit)
+        };
+        let violations: Vec<_> = rankings.iter().zip(self.rows).flat_map(of).collect();
+        calibrate::walk(&violations, self.rows.len(), target::MODE, target)
+    }
+
+    /// Returns the log slowdown of an input by its ranking, and whether it decides.
+    fn cost(&self, ranking: &[ScoredChoice], at: usize, threshold: f64) -> (f64, bool) {
+        self.price(at, calibrate::pick(ranking, self.fallback, threshold).map(|picked| picked.choice))
+    }
+
+    fn price(&self, at: usize, picked: Option<ChoiceId>) -> (f64, bool) {
+        let picks = picked.unwrap_or(self.fallback);
+        (self.task.table.price(self.rows[at], picks, self.fallback), picked.is_some())
+    }
+
+    /// Prices decisions: `cost` returns an input's log slowdown at a threshold, and whether it decides.
+    fn judged(&self, cost: impl Fn(usize, f64) -> (f64, bool), threshold: f64) -> Judged {
+        let count = self.rows.len();
+        let costs: Vec<(f64, bool)> = (0..count).map(|at| cost(at, threshold)).collect();
+        let is_slow = |(cost, row): (&(f64, bool), &u32)| {
+            let base = self.task.table.usable(*row, self.fallback);
+            base.is_some_and(|base| cost.0 - base.log_slowdown > self.params.max_slowdown.ln())
+        };
+        let mean = |costs: &mut dyn Iterator<Item = f64>| costs.sum::<f64>() / count as f64;
+        let share = |count: usize| count as f64 / self.rows.len() as f64;
+        Judged {
+            slowdown: mean(&mut costs.iter().map(|c| c.0)).exp(),
+            coverage: share(costs.iter().filter(|c| c.1).count()),
+            over_limit: share(costs.iter().zip(self.rows).filter(|&pair| is_slow(pair)).count()),
+            always: mean(&mut (0..count).map(|at| cost(at, f64::INFINITY).0)).exp(),
+        }
+    }
+
+    pub fn old(&self, old: &Model) -> Judged {
+        let judged = decisions::decide(old, &self.task.table, self.rows, &slots(old, self.task));
+        let none = Correction::none(self.evidence);
+        let cost = |at: usize, threshold: f64| match threshold.is_finite() {
+            true => self.price(at, judged[at].ranking.first().copied()),
+            false => self.always(self.evidence, &none, at, at),
+        };
+        self.judged(cost, 0.0)
+    }
+
+    /// Returns the cost of always deciding on an input, which has this position in `evidence`.
+    fn always(
+        &self,
+        evidence: &Evidence<'_>,
+        correction: &Correction,
+        position: usize,
+        at: usize,
+    ) -> (f64, bool) {
+        let risk = Risk { spread: 1.0, limit: 0.0 };
+        self.cost(&rank(evidence, correction, risk, &evidence.inputs[position]), at, f64::INFINITY)
+    }
+
+    /// Returns what the second half of the inputs saved, always deciding.
+    pub fn last_half(&self, folds: &[Fold<'_>], method: Method) -> Difference {
+        let saved = folds.iter().flat_map(|fold| {
+            let none = Correction::none(&fold.anew);
+            let anew = |evidence, position, at| self.always(evidence, &none, position, at).0;
+            let corrected = |correction, at| self.always(self.evidence, correction, at, at).0;
+            let saved = |(position, &at): (usize, &usize)| match method {
+                Method::Kept | Method::Corrected => {
+                    corrected(&fold.half, at) - corrected(&fold.correction, at)
+                }
+                Method::Anew => anew(&fold.anew_half, position, at) - anew(&fold.anew, position, at),
+            };
+            fold.held_out.iter().enumerate().map(saved).collect::<Vec<f64>>()
+        });
+        let (mean, error) = mean_and_error(&saved.collect::<Vec<f64>>());
+        Difference { mean, error }
+    }
+}

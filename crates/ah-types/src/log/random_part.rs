@@ -1,0 +1,43 @@
+//! The inputs of an adaptive log that every choice was timed on.
+
+use serde::{Deserialize, Serialize};
+
+/// The random part of an adaptive log: a share of the inputs, chosen by a hash of the input's text, on which no
+/// choice was left out. Only there do times of all choices exist, so heuristics are judged there alone.
+///
+/// The hash knows nothing of the times, so the part is as random as the sequence. It has no seed: the random
+/// parts of several logs are one random part of the merged log.
+///
+/// ```
+/// use ah_types::log::RandomPart;
+///
+/// let tenth = RandomPart { share: 0.1 };
+/// let inputs = (0..10_000).map(|m| format!("{m},4096,torch.float16"));
+/// assert_eq!(inputs.filter(|input| tenth.contains(input)).count(), 1027);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RandomPart {
+    /// The share of the inputs, from 0 to 1.
+    pub share: f64,
+}
+
+impl RandomPart {
+    /// Returns whether the input with this text, as the log writes its features, is in the random part.
+    #[must_use]
+    pub fn contains(self, input: &str) -> bool {
+        #[allow(clippy::cast_precision_loss)] // 53 bits are exact in an f64.
+        let fraction = (hash(input.as_bytes()) >> 11) as f64 / (1_u64 << 53) as f64;
+        fraction < self.share
+    }
+}
+
+/// Returns the FNV-1a hash, finished by SplitMix64: FNV alone changes few high bits with the last byte.
+fn hash(bytes: &[u8]) -> u64 {
+    let fnv = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    let mixed = (fnv ^ (fnv >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}

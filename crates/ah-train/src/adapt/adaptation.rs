@@ -8,9 +8,10 @@ use serde_json::json;
 use super::anew;
 use super::correction::{Correction, Strength};
 use super::evidence::Evidence;
+use super::method::{METHODS, Method};
 use super::params::AdaptParams;
 use super::rewrite::rewrite;
-use super::trial::{Assessment, FOLDS, Fold, Judged, Method, Trial};
+use super::trial::{Assessment, FOLDS, Fold, Judged, Trial};
 use super::{target, union};
 use crate::data::random::mix;
 use crate::data::{Task, domain};
@@ -48,6 +49,8 @@ pub struct Adaptation {
     pub wanted: Option<f64>,
     /// The promise of the adapted model.
     pub promise: Option<Promise>,
+    /// The stricter promise, where a looser one is taken.
+    pub stricter: Option<Stricter>,
     /// The number of new inputs from which on `wanted` could be promised.
     pub inputs_for_wanted: Option<usize>,
     /// What the second half of the new inputs saved, where scores are corrected or learned anew.
@@ -56,6 +59,15 @@ pub struct Adaptation {
     pub advice: String,
     /// Sentences for the user.
     pub warnings: Vec<String>,
+}
+
+/// A promise that was possible, but would have cost too much.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Stricter {
+    /// The share.
+    pub share: f64,
+    /// The best way with it.
+    pub judged: Judged,
 }
 
 /// Adapts a model to the device or to the shapes of new logs.
@@ -78,10 +90,10 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
 
     // What can be promised depends on the number of inputs alone.
     let wanted = params.max_risk.or(old.promise.as_ref().map(|promise| promise.target));
-    let target = wanted.and_then(|wanted| target::target(params.max_risk, wanted, task.usable.len()));
+    let targets = &target::targets(params.max_risk, wanted, task.usable.len());
     // A student of so few inputs takes a hundred times as long to learn, and there are 21 fits.
     let learner = task.undeclared.then_some(LearnerKind::Soft);
-    let learning = Params { max_risk: target.or(wanted), learner, ..reading }.check()?;
+    let learning = Params { max_risk: targets[0].or(wanted), learner, ..reading }.check()?;
 
     // The old scores on the new inputs.
     let mut rows = task.usable.clone();
@@ -98,18 +110,18 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
     }
 
     // Each way, out of fold.
-    let trial = Trial { evidence: &evidence, task: &task, params: &learning, fallback, rows: &rows, target };
+    let trial = Trial { evidence: &evidence, task: &task, params: &learning, fallback, rows: &rows, targets };
     let all: Vec<usize> = (0..rows.len()).collect();
     let folds = (0..FOLDS).into_par_iter().map(|fold| trial.fold(&all, fold));
     let folds = folds.collect::<Result<Vec<Fold>, TrainError>>()?;
-    let ways = [Method::Kept, Method::Corrected, Method::Anew].map(|way| (way, trial.assess(&folds, way)));
-    let [(_, kept), (_, corrected), (_, anew)] = &ways;
-    let (judged_kept, judged_corrected, judged_anew) = (kept.judged, corrected.judged, anew.judged);
-    let least = |a: &(Method, Assessment), b: &(Method, Assessment)| {
-        a.1.judged.slowdown.total_cmp(&b.1.judged.slowdown)
+    let ways: Vec<Assessment> = METHODS.iter().flat_map(|&way| trial.assess(&folds, way)).collect();
+    let best = Assessment::best(&ways, targets).unwrap_or(&ways[0]);
+    let (method, target) = (best.method, best.target);
+    let judged = |method, target| {
+        let found = ways.iter().find(|way| way.method == method && way.target == target);
+        found.map_or(best.judged, |way| way.judged)
     };
-    let (method, best) =
-        ways.iter().min_by(|a, b| least(a, b)).map_or((Method::Kept, kept), |(m, a)| (*m, a));
+    let stricter = targets[0].filter(|_| target != targets[0]).zip(Assessment::best(&ways, &targets[..1]));
     let last_half = trial.last_half(&folds, method);
 
     // The best one, from all new inputs.
@@ -126,20 +138,24 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
         }
     };
     let calibrated = best.calibrated.as_ref().zip(target);
-    model.promise =
-        calibrated.map(|(threshold, target)| promise(&task, &learning, threshold, &task.usable, target));
+    let level = target::level(targets.len());
+    model.promise = calibrated.map(|(threshold, target)| Promise {
+        level,
+        ..promise(&task, &learning, threshold, &task.usable, target)
+    });
     let mut adaptation = Adaptation {
         method,
         inputs: rows.len(),
         fallback: task.table.choices[fallback.index()].clone(),
         old: trial.old(&old),
-        kept: judged_kept,
-        corrected: judged_corrected,
-        anew: judged_anew,
+        kept: judged(Method::Kept, target),
+        corrected: judged(Method::Corrected, target),
+        anew: judged(Method::Anew, target),
         strength,
         spread: best.risk.spread,
         wanted,
         promise: model.promise.clone(),
+        stricter: stricter.map(|(share, way)| Stricter { share, judged: way.judged }),
         inputs_for_wanted: wanted.map(target::inputs_for),
         advice: advice(rows.len() / 2, rows.len(), last_half),
         last_half,

@@ -8,15 +8,16 @@
 //! 4. [`strength`] chooses by cross-validation how much the old scores weigh.
 //! 5. [`corrected`] ranks and prices the choices by corrected scores, and [`rewrite`] makes the new model.
 //! 6. [`anew`] learns from the new inputs alone, for comparison: with a large shift this loses less.
-//! 7. [`target`] is the share that so few inputs can promise.
-//! 8. [`trial`] judges each way out of fold; [`adaptation`] compares them, calibrates the promise, and takes the best: the old scores, corrected ones, or
-//!    trees learned anew.
+//! 7. [`target`] has the shares that so few inputs can promise, and the level of the tests.
+//! 8. [`trial`] judges each way with each share out of fold; [`adaptation`] takes the best: the old scores, corrected
+//!    ones, or trees learned anew.
 
 pub mod adaptation;
 mod anew;
 mod corrected;
 mod correction;
 mod evidence;
+mod method;
 mod params;
 mod rewrite;
 mod strength;
@@ -24,6 +25,7 @@ mod target;
 mod trial;
 mod union;
 
-pub use adaptation::{Adaptation, adapt};
+pub use adaptation::{Adaptation, Stricter, adapt};
+pub use method::Method;
 pub use params::AdaptParams;
-pub use trial::{Judged, Method};
+pub use trial::Judged;

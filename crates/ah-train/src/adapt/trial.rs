@@ -7,30 +7,22 @@ use super::anew;
 use super::corrected::{self, Risk, rank};
 use super::correction::{Correction, Strength};
 use super::evidence::{Evidence, slots};
+use super::method::Method;
 use super::strength::part;
-use super::target;
+use super::target::{self, MODE};
 use crate::data::Task;
 use crate::error::TrainError;
 use crate::judge::decisions;
 use crate::judge::study::{Difference, mean_and_error};
 use crate::params::ValidParams;
-use crate::promise::calibrate::{self, CalibratedThreshold};
+use crate::promise::calibrate::{self, CalibratedThreshold, Violation};
 use crate::tree::ScoredChoice;
 
 /// Folds of the new inputs.
 pub const FOLDS: usize = 10;
 
-/// How the adapted model came about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Method {
-    /// The old trees with their scores; only what they may take is calibrated again.
-    Kept,
-    /// The old trees with corrected scores.
-    Corrected,
-    /// Trees that are learned from the new inputs alone.
-    Anew,
-}
+/// A looser promise is a worse one: it must save this share of the loss, and this much log time.
+const WORTH: (f64, f64) = (0.5, 0.01);
 
 /// What decisions cost on the new inputs, none of which they were learned from.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -53,7 +45,8 @@ pub struct Trial<'a> {
     pub fallback: ChoiceId,
     /// The rows of the table, in the order of the evidence.
     pub rows: &'a [u32],
-    pub target: Option<f64>,
+    /// The shares to try to promise ([`target::targets`]).
+    pub targets: &'a [Option<f64>],
 }
 
 /// One fold: learned from the other inputs, and from half of them.
@@ -66,12 +59,35 @@ pub struct Fold<'a> {
     anew_half: Evidence<'a>,
 }
 
-/// One way, judged out of fold.
+/// One way with one share to promise, judged out of fold.
 pub struct Assessment {
+    pub method: Method,
+    pub target: Option<f64>,
     pub risk: Risk,
     pub calibrated: Option<CalibratedThreshold>,
     pub threshold: f64,
     pub judged: Judged,
+}
+
+impl Assessment {
+    /// Returns the assessment to ship: of each share, the way that loses least; of the shares, the strictest, unless the
+    /// next one is [worth](WORTH) it.
+    pub fn best<'a>(assessments: &'a [Self], targets: &[Option<f64>]) -> Option<&'a Self> {
+        let least = |target: &Option<f64>| {
+            let of_target = assessments.iter().filter(|assessment| assessment.target == *target);
+            of_target.min_by(|a, b| a.judged.slowdown.total_cmp(&b.judged.slowdown))
+        };
+        let is_worth = |strict: &Self, loose: &Self| {
+            let loss = |assessment: &Self| assessment.judged.slowdown.ln();
+            let saved = loss(strict) - loss(loose);
+            loose.calibrated.is_some()
+                && (strict.calibrated.is_none() || saved >= WORTH.1.max(WORTH.0 * loss(strict)))
+        };
+        targets
+            .iter()
+            .filter_map(least)
+            .reduce(|strict, loose| if is_worth(strict, loose) { loose } else { strict })
+    }
 }
 
 impl<'a> Trial<'a> {
@@ -118,32 +134,37 @@ impl<'a> Trial<'a> {
         rankings
     }
 
-    /// Judges one way out of fold.
-    pub fn assess(&self, folds: &[Fold<'_>], method: Method) -> Assessment {
+    /// Judges one way out of fold, with each share to promise.
+    pub fn assess(&self, folds: &[Fold<'_>], method: Method) -> Vec<Assessment> {
         let limit = self.params.max_slowdown.ln();
         let unpriced = self.rankings(folds, method, Risk { spread: 1.0, limit });
         let trees = if method == Method::Anew { 1 } else { self.evidence.model.trees.len() };
         let risk = Risk { spread: corrected::spread(&unpriced, self.fallback, trees), limit };
         let rankings = self.rankings(folds, method, risk);
-        let calibrated = self.target.and_then(|target| self.calibrate(&rankings, target));
-        let threshold = match (&calibrated, self.params.max_risk) {
-            (_, None) => f64::INFINITY,
-            (Some(calibrated), _) => calibrated.threshold,
-            // As a training without a promise: a choice that saves as much as the limit lets it lose may be too slow
-            // on this share.
-            (None, Some(share)) => share / limit,
+        let violations = self.violations(&rankings);
+        let level = target::level(self.targets.len());
+        let with_target = |&target: &Option<f64>| {
+            let tested = target.map(|target| (MODE.test(target).0, level));
+            let calibrated = tested.and_then(|test| calibrate::walk_at(&violations, self.rows.len(), test));
+            let threshold = match (&calibrated, self.params.max_risk) {
+                (_, None) => f64::INFINITY,
+                (Some(calibrated), _) => calibrated.threshold,
+                // As a training without a promise: a choice that saves as much as the limit lets it lose may be too
+                // slow on this share.
+                (None, Some(share)) => share / limit,
+            };
+            let judged = self.judged(|at, threshold| self.cost(&rankings[at], at, threshold), threshold);
+            Assessment { method, target, risk, calibrated, threshold, judged }
         };
-        let judged = self.judged(|at, threshold| self.cost(&rankings[at], at, threshold), threshold);
-        Assessment { risk, calibrated, threshold, judged }
+        self.targets.iter().map(with_target).collect()
     }
 
-    fn calibrate(&self, rankings: &[Vec<ScoredChoice>], target: f64) -> Option<CalibratedThreshold> {
+    fn violations(&self, rankings: &[Vec<ScoredChoice>]) -> Vec<Violation> {
         let of = |(ranking, &row): (&Vec<ScoredChoice>, &u32)| {
             let limit = self.params.max_slowdown;
             calibrate::violations_of(ranking, &self.task.table, row, self.fallback, limit)
         };
-        let violations: Vec<_> = rankings.iter().zip(self.rows).flat_map(of).collect();
-        calibrate::walk(&violations, self.rows.len(), target::MODE, target)
+        rankings.iter().zip(self.rows).flat_map(of).collect()
     }
 
     /// Returns the log slowdown of an input by its ranking, and whether it decides.

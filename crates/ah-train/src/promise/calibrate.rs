@@ -134,7 +134,15 @@ pub fn walk(
     mode: PromiseMode,
     target: f64,
 ) -> Option<CalibratedThreshold> {
-    let (share, level) = mode.test(target);
+    walk_at(violations, inputs, mode.test(target))
+}
+
+/// [`walk`] with this share and level.
+pub fn walk_at(
+    violations: &[Violation],
+    inputs: usize,
+    (share, level): (f64, f64),
+) -> Option<CalibratedThreshold> {
     let binomial = Binomial::new(share, inputs as u64).ok()?;
     let mut last = None;
     for (step, threshold) in grid().enumerate() {

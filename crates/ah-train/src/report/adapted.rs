@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::percent;
 use super::summary::{loss, name};
-use crate::adapt::{Adaptation, Method};
+use crate::adapt::{Adaptation, Method, Stricter};
 
 /// Returns the summary: the old model, the other ways, the promise, and what more inputs would save.
 pub fn adapted(adaptation: &Adaptation) -> String {
@@ -42,6 +42,15 @@ pub fn adapted(adaptation: &Adaptation) -> String {
         ),
         (None, None) => writeln!(text, "No promise was wanted: always decides."),
     };
+    if let Some(Stricter { share, judged }) = &adaptation.stricter {
+        let share = percent(*share);
+        let _ = writeln!(
+            text,
+            "The promise of {share} % would decide {:.1} % and lose {} (--max-risk {share}%).",
+            judged.coverage * 100.0,
+            loss(judged.slowdown)
+        );
+    }
     if let (Some(wanted), Some(needed)) = (wanted, adaptation.inputs_for_wanted)
         && promise.as_ref().is_none_or(|promise| promise.target > *wanted)
     {

@@ -97,3 +97,22 @@ fn an_adaptive_run_that_was_cut_off_ends_like_an_undisturbed_one() {
     assert_eq!(code, 3, "{message}");
     assert!(message.contains("random_part"), "{message}");
 }
+
+#[test]
+fn the_usual_random_part_is_as_large_as_a_promise_needs() {
+    let share = |folder: &Folder| {
+        let log = log::read(&[folder.log()]).unwrap();
+        log.metadata.collection.unwrap().random_part.unwrap().share
+    };
+    let folder = Folder::new();
+    succeed(fake(&folder).args(["--num-samples", "20", "--adaptive"]));
+    assert_eq!(share(&folder), 0.5, "half of a small log");
+    succeed(fake(&folder).args(["--num-samples", "30", "--adaptive=0.5"]));
+    succeed(fake(&folder).args(["--max-seconds", "0.2", "--adaptive"]));
+    assert_eq!(share(&folder), 0.5, "a continued log keeps its share");
+    for (draws, expected) in [("2000", 0.38), ("100000", 0.1)] {
+        let folder = Folder::new();
+        succeed(fake(&folder).args(["--draws", draws, "--max-seconds", "0.2", "--adaptive"]));
+        assert_eq!(share(&folder), expected, "{draws} inputs");
+    }
+}

@@ -32,6 +32,22 @@ const MARGIN: f64 = 0.2;
 /// Log slowdowns above this one are all alike. It is also that of a choice that fails or is not offered.
 const SLOWEST: f64 = 1.0;
 
+/// Returns the random part of a run that measures about `inputs` inputs, if their number is known. Heuristics are
+/// calibrated and judged there alone.
+#[cfg(feature = "cli")]
+pub(crate) fn usual_random_part(inputs: Option<u64>) -> RandomPart {
+    /// A promise of 1 % needs so many inputs for two violations to pass its test.
+    const ENOUGH: f64 = 749.0;
+    const LEAST_SHARE: f64 = 0.1;
+    const GREATEST_SHARE: f64 = 0.5;
+    /// The share if the number of inputs is not known.
+    const UNKNOWN: f64 = 0.3;
+    #[allow(clippy::cast_precision_loss)]
+    let share = inputs.map_or(UNKNOWN, |inputs| ENOUGH / inputs as f64);
+    // Rounded up, because the log's first line shows it.
+    RandomPart { share: ((share * 100.0).ceil() / 100.0).clamp(LEAST_SHARE, GREATEST_SHARE) }
+}
+
 /// The plan of an adaptive run.
 #[derive(Debug)]
 pub(crate) struct AdaptivePlan {

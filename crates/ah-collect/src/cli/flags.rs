@@ -44,16 +44,16 @@ pub struct RunFlags {
     #[arg(long, value_name = "FILE")]
     pub inputs: Option<PathBuf>,
     /// Leave out choices that the times so far show to be slow; on a random SHARE of the inputs, time every choice
+    /// [default: the log's, or as many inputs as a promise of 1 % needs, at least 10 % and at most 50 %]
     #[arg(
         long,
         value_name = "SHARE",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = "0.1",
         value_parser = share,
         conflicts_with = "use_heuristic"
     )]
-    pub adaptive: Option<f64>,
+    pub adaptive: Option<Option<f64>>,
     /// Measure one part of the sequence, so that several machines share it: 1/4 is the first of four
     #[arg(long, value_name = "I/N", default_value = "1/1")]
     pub shard: Shard,

@@ -21,6 +21,7 @@ use ah_types::log::RandomPart;
 use ah_types::{Model, Optimization, log};
 use serde_json::json;
 
+use crate::adaptive::usual_random_part;
 use crate::describe::{LogFacts, RepeatNoise};
 use crate::error::CollectError;
 use crate::options::Options;
@@ -118,9 +119,10 @@ fn collect_inputs(source: &dyn RunnerSource, flags: &RunFlags) -> Result<u8, Col
         draws: flags.draws,
         shard: flags.shard,
         inputs,
-        adaptive: flags.adaptive.map(|share| RandomPart { share }),
         ..Options::new(&flags.output, flags.policy(subject.timing))
     };
+    let adaptive = flags.adaptive.map(|share| random_part(share, &options));
+    let options = Options { adaptive, ..options };
     let stop = signals::stop_on_signal();
     let summary = collect(&mut runners, &options, &stop, &mut progress::Progress::default())?;
     status(&format!("{summary}\nlog: {}\n", flags.output.display()));
@@ -128,6 +130,15 @@ fn collect_inputs(source: &dyn RunnerSource, flags: &RunFlags) -> Result<u8, Col
         stdout(&format!("{}\n", json!({ "log": flags.output, "run": summary })))?;
     }
     Ok(if summary.interrupted { exit::INTERRUPTED } else { exit::SUCCESS })
+}
+
+/// Returns the random part with this share, or that of the log that the run continues, or the usual one.
+fn random_part(share: Option<f64>, options: &Options) -> RandomPart {
+    let continued = || log::read(&[&options.output]).ok()?.metadata.collection?.random_part;
+    let listed = options.inputs.as_ref().map(|inputs| inputs.len() as u64);
+    // The shards of one sequence need the same part, so all its draws count.
+    let inputs = options.num_samples.into_iter().chain(options.draws).chain(listed).min();
+    share.map(|share| RandomPart { share }).or_else(continued).unwrap_or_else(|| usual_random_part(inputs))
 }
 
 fn describe(

@@ -90,14 +90,20 @@ pub fn search(
         });
     }
     let keys = task.keys(SplitBy::Input, training);
-    let folds = split::partitions(&task.table, training, &keys, policy.folds(), params.seed);
-    let tried = cross_validation::cross_validate(&grid, columns, &folds, &targets, &costs)?;
-    let mut best = cross_validation::best(&tried).ok_or_else(|| too_few(task.usable.len()))?.clone();
+    let mut folds = split::partitions(&task.table, training, &keys, policy.folds(), params.seed);
     // Several trees that vote would be too large, and who asks for few leaves wants no student.
     let is_small = params.max_leaves.is_some() || params.within.is_some();
-    let may_be_taught =
-        kind == LearnerKind::Auto && params.trees == 1 && !is_small && policy.allows_teacher();
-    if may_be_taught && (task.undeclared || task.usable.len() >= LARGE) {
+    let may_be_taught = kind == LearnerKind::Auto
+        && params.trees == 1
+        && !is_small
+        && policy.allows_teacher()
+        && (task.undeclared || task.usable.len() >= LARGE);
+    if may_be_taught && training.len() >= LARGE {
+        folds.truncate(1);
+    }
+    let tried = cross_validation::cross_validate(&grid, columns, &folds, &targets, &costs)?;
+    let mut best = cross_validation::best(&tried).ok_or_else(|| too_few(task.usable.len()))?.clone();
+    if may_be_taught {
         let mut student = Soft::student(training.len());
         student.max_depth = params.max_depth.unwrap_or(student.max_depth).min(student.max_depth);
         if let [least] = leaves[..]
@@ -106,9 +112,8 @@ pub fn search(
             student.min_samples_leaf = least;
         }
         let student = Configuration::Taught(student);
-        let folds = if training.len() < LARGE { &folds[..] } else { &folds[..1] };
         let cost = |configuration: &Configuration| {
-            cross_validation::costs_of(configuration, columns, folds, &costs, &task.crossing())
+            cross_validation::costs_of(configuration, columns, &folds, &costs, &task.crossing())
         };
         let (untaught, taught) = (cost(&best.configuration)?, cost(&student)?);
         let count = taught.len() as f64;

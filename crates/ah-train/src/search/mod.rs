@@ -31,8 +31,8 @@ pub struct SearchResult {
     pub tried: Vec<ScoredConfiguration>,
 }
 
-/// Inputs from which on a declared optimization may have a teacher, and from which on one fold judges it. Smaller
-/// logs of declared ones have derived features made by hand, and small trees that people read.
+/// Inputs from which on a declared optimization may have a teacher, and from which on one fold judges it and
+/// the trees beside it. Smaller logs of declared ones have derived features made by hand, and small trees that people read.
 const LARGE: usize = 20_000;
 /// A student is many times as large as other trees. It must lose this much less in log slowdown, or that must at least
 /// be within a standard error: on small logs the folds are noisy, and students are better on most.

@@ -28,7 +28,7 @@ pub fn model(recipe: &Recipe<'_>, heuristic: &Heuristic, inputs: &[u32]) -> Resu
         precondition: task.precondition.clone(),
         eligible: task.eligible.clone(),
         outside: recipe.outside(),
-        device: task.metadata.device().cloned(),
+        device: task.device().cloned(),
         shared_memory: task.metadata.shared_memory,
         device_capa: task.metadata.device_capa,
         choices: task.table.choices.clone(),

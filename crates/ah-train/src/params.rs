@@ -68,7 +68,8 @@ pub struct Params {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "cli", arg(long, value_name = "FEATURE"))]
     pub exclude: Vec<String>,
-    /// Hold out single inputs, or all inputs of the same dimensions together.
+    /// Hold out single inputs, or all inputs of the same dimensions together, or judge each device as if it had never
+    /// been measured.
     #[cfg_attr(feature = "cli", arg(long, value_enum, default_value_t = Params::default().test_split))]
     pub test_split: SplitBy,
     /// The seed of all splits.
@@ -85,6 +86,10 @@ pub struct Params {
     #[serde(rename = "also_train_weights", serialize_with = "weights")]
     #[cfg_attr(feature = "cli", arg(skip))]
     pub also_train: Vec<FurtherLog>,
+    /// Features of the device that inputs get, also if the logs are of one device.
+    #[serde(skip)]
+    #[cfg_attr(feature = "cli", arg(skip))]
+    pub device_features: Vec<String>,
     /// How often each input occurs: its features joined by commas, a tab, a number.
     #[serde(skip)]
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE"))]
@@ -166,6 +171,8 @@ pub enum SplitBy {
     Input,
     /// All inputs with the same dimensions. Harder: no similar shape remains to learn from.
     Dims,
+    /// The same inputs of all devices together; then each device is also judged as if it had never been measured.
+    Device,
 }
 
 /// How the inputs that calibrate the promise are kept out of the fit.
@@ -201,6 +208,7 @@ impl Default for Params {
             skip_bad_rows: false,
             nrows: None,
             also_train: Vec::new(),
+            device_features: Vec::new(),
             weights: None,
             ranking: None,
             max_choices: None,

@@ -33,20 +33,24 @@ pub fn provenance(
     if let Some(most) = recipe.max_leaves {
         parameters.insert("max_leaves".to_owned(), most.into());
     }
+    let mut metrics = object(json!({
+        "note": "judged on held-out inputs with a heuristic learned from the training part; this one learned from all inputs",
+        "train_inputs": held_out.train_inputs,
+        "cross_validated_slowdown": cost.exp(),
+        "held_out": held_out.comparison.model,
+        "held_out_always_deciding": held_out.always,
+        "held_out_by_input": held_out.by_input,
+        "always_fallback": held_out.comparison.always_fallback,
+        "best_single": held_out.comparison.best_single,
+    }));
+    if !held_out.by_device.is_empty() {
+        metrics.insert("by_device".to_owned(), json!(held_out.by_device));
+    }
     Provenance {
         tool: concat!("ah-train ", env!("CARGO_PKG_VERSION")).to_owned(),
         logs: logs.collect(),
         seed: recipe.params.seed,
         parameters,
-        metrics: object(json!({
-            "note": "judged on held-out inputs with a heuristic learned from the training part; this one learned from all inputs",
-            "train_inputs": held_out.train_inputs,
-            "cross_validated_slowdown": cost.exp(),
-            "held_out": held_out.comparison.model,
-            "held_out_always_deciding": held_out.always,
-            "held_out_by_input": held_out.by_input,
-            "always_fallback": held_out.comparison.always_fallback,
-            "best_single": held_out.comparison.best_single,
-        })),
+        metrics,
     }
 }

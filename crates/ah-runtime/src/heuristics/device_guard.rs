@@ -21,7 +21,8 @@ pub enum DeviceGuard {
         /// The number of multiprocessors.
         multiprocessors: u32,
     },
-    /// The keys of a PyTorch log. They do not distinguish an H200 from an H100.
+    /// The keys of a PyTorch log. They do not distinguish an H200 from an H100. Without any (capability 0.0), the
+    /// heuristic holds everywhere: its logs named no device, or several.
     Capability {
         /// `device_capa`.
         capability: (u32, u32),
@@ -57,6 +58,8 @@ impl DeviceGuard {
                 runtime: String::new(),
             })
             .admits(device),
+            // A log without a device, or logs of several: there is nothing to compare.
+            Self::Capability { capability: (0, 0), shared_memory: None } => Ok(()),
             Self::Capability { capability, shared_memory } => {
                 let mismatch = |what, learned: String, here: String| DeviceMismatch { what, learned, here };
                 let here = device.capability();
@@ -74,5 +77,19 @@ impl DeviceGuard {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_device_a_heuristic_holds_everywhere() {
+        let here = ah_measure::this_cpu();
+        let guard = |capability, shared_memory| DeviceGuard::Capability { capability, shared_memory };
+        assert!(guard((0, 0), None).admits(here).is_ok());
+        assert!(guard((9, 0), None).admits(here).is_err());
+        assert!(guard((0, 0), Some(232_448)).admits(here).is_err());
     }
 }

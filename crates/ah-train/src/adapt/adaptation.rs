@@ -1,6 +1,6 @@
 //! The run of an adaptation: each way out of fold, then the best one on all new inputs.
 
-use ah_types::{ChoiceId, DerivedFeature, Features, LearnerKind, LogRecord, Model, Promise};
+use ah_types::{ChoiceId, DerivedFeature, FeatureKind, Features, LearnerKind, LogRecord, Model, Promise};
 use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::json;
@@ -83,6 +83,7 @@ pub fn adapt(params: &AdaptParams) -> Result<Adaptation, TrainError> {
         promise: target::MODE,
         seed: params.seed,
         skip_bad_rows: params.skip_bad_rows,
+        device_features: old.features.base().names(FeatureKind::Numerical).map(str::to_owned).collect(),
         ..Params::new(params.logs.clone(), &old.heuristic)
     };
     let (task, mut warnings) = read(&old, &reading)?;
@@ -200,7 +201,7 @@ fn read(old: &Model, params: &Params) -> Result<(Task, Vec<String>), TrainError>
 /// Returns the model with the device, the fallback and the declared conditions of the log.
 fn on_log(model: &Model, task: &Task, fallback: ChoiceId) -> Result<Model, TrainError> {
     let mut new = Model {
-        device: task.metadata.device().cloned(),
+        device: task.device().cloned(),
         shared_memory: task.metadata.shared_memory,
         device_capa: task.metadata.device_capa,
         fallback: model.choice_id(&task.table.choices[fallback.index()]),

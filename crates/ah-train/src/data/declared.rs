@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use ah_types::log::Log;
 use ah_types::shown::listed;
-use ah_types::{Feature, Features, Optimization, Schema, expr};
+use ah_types::{DerivedFeature, Feature, Features, Optimization, Schema, expr};
 use rustc_hash::FxHashMap;
 
+use super::devices::MULTIPROCESSORS;
 use crate::error::TrainError;
 use crate::params::ValidParams;
 use crate::policy::{self, Policy};
@@ -90,6 +91,16 @@ pub fn features(
             "derived features left out, because the log lacks a feature they use: {}",
             listed(&left_out)
         ));
+    }
+    // On another device, the same number of tiles makes another number of waves.
+    if logged.slot(MULTIPROCESSORS).is_some() {
+        let tiles = |derived: &&DerivedFeature| derived.name.starts_with("tiles_");
+        let waves = |tiles: &DerivedFeature| DerivedFeature {
+            name: format!("{}/{MULTIPROCESSORS}", tiles.name),
+            expression: format!("({}) / {MULTIPROCESSORS}", tiles.expression),
+        };
+        let waves: Vec<DerivedFeature> = derived.iter().filter(tiles).map(waves).collect();
+        derived.extend(waves);
     }
     derived.extend(policy.derived());
     // The optimization knows units and which features are whole numbers; the log does not.

@@ -14,8 +14,9 @@ pub enum Formula {
     Ratio(Vec<u16>, Vec<u16>),
     /// A product of features in tiles of some size (1: the feature itself): `ceil(m / 64) * n`.
     Tiles(Vec<(u16, u32)>),
-    /// How full the last wave of tiles on this many multiprocessors is: tiles over waves.
-    Waves(Vec<(u16, u32)>, u32),
+    /// How full the last wave of tiles is, on a number of multiprocessors or on the feature that has it: tiles over
+    /// waves.
+    Waves(Vec<(u16, u32)>, String),
     /// The least number of trailing zero bits of some numbers.
     ZeroBits(BTreeSet<WholeNumber>),
     /// The lesser of two features.
@@ -104,8 +105,8 @@ pub struct Vocabulary {
     pub whole: Vec<u16>,
     /// Sizes of tiles.
     pub sizes: Vec<u32>,
-    /// The device's number of multiprocessors, if known.
-    pub multiprocessors: Option<u32>,
+    /// The device's number of multiprocessors, or the feature that has it, if known.
+    pub multiprocessors: Option<String>,
 }
 
 /// Most factors of a ratio.
@@ -158,7 +159,8 @@ impl Vocabulary {
                     }
                 }
                 Formula::Tiles(tiles) => {
-                    all.extend(self.multiprocessors.map(|count| Formula::Waves(tiles.clone(), count)));
+                    let waves = |count: &String| Formula::Waves(tiles.clone(), count.clone());
+                    all.extend(self.multiprocessors.as_ref().map(waves));
                 }
                 Formula::ZeroBits(numbers) => all.extend(self.fewer_zero_bits(numbers, formulas)),
                 _ => {}
@@ -243,7 +245,8 @@ mod tests {
 
     #[test]
     fn expressions_parse() {
-        let words = Vocabulary { whole: vec![0, 1, 2], sizes: vec![16, 64], multiprocessors: Some(132) };
+        let words =
+            Vocabulary { whole: vec![0, 1, 2], sizes: vec![16, 64], multiprocessors: Some("132".to_owned()) };
         let mut formulas: Vec<Formula> = words.simple().into_iter().collect();
         for _ in 0..2 {
             formulas = words.combined(&formulas).into_iter().collect();

@@ -7,6 +7,7 @@
 pub mod columns;
 pub mod crossovers;
 mod declared;
+pub mod devices;
 pub mod domain;
 mod evidence;
 mod exclude;

@@ -7,6 +7,7 @@
 use ah_types::Features;
 use rustc_hash::FxHashMap;
 
+use super::devices::is_of_device;
 use super::table::Table;
 use crate::params::SplitBy;
 
@@ -22,6 +23,12 @@ pub fn keys(
     let key = |&input: &u32| {
         let input = &table.inputs[input as usize];
         match by {
+            // A shape of the test part is new on every device.
+            SplitBy::Device => {
+                let of_input = features.base().features().iter().zip(&input.values);
+                let of_input = of_input.filter(|(feature, _)| !is_of_device(&feature.name));
+                of_input.map(|(_, value)| value.to_string()).collect::<Vec<_>>().join(",")
+            }
             SplitBy::Dims if !slots.is_empty() => {
                 slots.iter().map(|&s| input.values[s].to_string()).collect::<Vec<_>>().join(",")
             }

@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use ah_types::log::{self, Log, Metadata, ReadOptions, Source};
+use ah_types::log::{Log, Metadata, ReadOptions, Source};
 use ah_types::shown::listed;
-use ah_types::{ChoiceId, DerivedFeature, Features, Optimization, Precondition};
+use ah_types::{ChoiceId, DerivedFeature, Device, Features, Optimization, Precondition};
 
 use super::columns::RankedFeatures;
 use super::crossovers::Crossing;
 use super::declared;
+use super::devices::{self, LoggedDevice};
 use super::evidence;
 use super::exclude;
 use super::split::{self, Partition};
@@ -47,6 +48,8 @@ pub struct Task {
     pub undeclared: bool,
     /// The first line of the log.
     pub metadata: Metadata,
+    /// The devices of the logs.
+    pub devices: Vec<LoggedDevice>,
     /// The files of the log.
     pub sources: Vec<Source>,
     /// Logged and derived features.
@@ -73,7 +76,13 @@ impl Task {
     /// # Errors
     /// [`TrainError`] if a log, the optimization or a name is wrong, or the log holds too little.
     pub fn read(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<Self, TrainError> {
-        let mut log = read_logs(params)?;
+        let (mut log, devices) = read_logs(params)?;
+        if params.test_split == SplitBy::Device && devices.len() < 2 {
+            return Err(TrainError::TooLittle {
+                what: "--test-split device: expected logs of two devices or more, found one".to_owned(),
+                hint: "give the logs of all devices",
+            });
+        }
         if log.schema.len() > MAX_FEATURES {
             return Err(TrainError::TooManyFeatures { most: MAX_FEATURES, found: log.schema.len() });
         }
@@ -87,8 +96,11 @@ impl Task {
         let table = table(log, params, policy, &sources, &mut warnings)?;
         let values = FeatureValues::new(&table, &features);
         let named_fallback = named_fallback(params, policy, &optimization, &table, &mut warnings)?;
+        // A precondition of one device does not hold for several.
+        let unnamed = Metadata { collection: None, ..metadata.clone() };
+        let common = if devices.len() == 1 { &metadata } else { &unnamed };
         let (precondition, outside) =
-            domain::precondition(&optimization, &metadata, &features, &table, &mut warnings)?;
+            domain::precondition(&optimization, common, &features, &table, &mut warnings)?;
         let eligible = domain::eligible(&optimization, &metadata, &features, &table, &mut warnings)?;
         let mut usable = usable::inputs(&table, &features, &values.undefined, &mut warnings);
         usable.retain(|input| outside.binary_search(input).is_err());
@@ -98,6 +110,7 @@ impl Task {
             optimization,
             undeclared,
             metadata,
+            devices,
             sources,
             features,
             table,
@@ -130,6 +143,11 @@ impl Task {
     /// Returns the same task with this fallback.
     pub fn with_fallback(self, fallback: ChoiceId) -> Self {
         Self { named_fallback: Some(fallback), ..self }
+    }
+
+    /// Returns the device; `None` for logs that do not name it, or of several.
+    pub fn device(&self) -> Option<&Device> {
+        self.metadata.device().filter(|_| self.devices.len() == 1)
     }
 
     /// Returns whether the program has a fallback of its own. Otherwise it is the best single choice, and there
@@ -193,11 +211,12 @@ impl Task {
     }
 }
 
-fn read_logs(params: &ValidParams) -> Result<Log, TrainError> {
+fn read_logs(params: &ValidParams) -> Result<(Log, Vec<LoggedDevice>), TrainError> {
     let options = ReadOptions { skip_bad_rows: params.skip_bad_rows, max_rows: params.nrows };
     let further = params.also_train.iter().map(|log| &log.path);
     let paths: Vec<&PathBuf> = params.logs.iter().chain(further).collect();
-    Ok(log::read_with(&paths, options)?)
+    let wanted: Vec<&str> = params.device_features.iter().map(String::as_str).collect();
+    Ok(devices::read(&paths, options, &wanted)?)
 }
 
 /// Returns the table of a log, with the weights of its inputs.

@@ -186,7 +186,7 @@ impl Import {
         warnings.extend(self.contradiction(params));
         if params.device.is_none() && params.device_capa.is_none() {
             warnings.push(
-                "the log names no device, so a heuristic learned from it holds for any processor and for no GPU; \
+                "the log names no device, so a heuristic learned from it holds on every device; \
                  name it with --device LOG, or a GPU's --device-capa and --shared-memory"
                     .to_owned(),
             );

@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use ah_types::log::{self, Log, ReadOptions};
+use ah_types::log::{Log, ReadOptions};
 use ah_types::shown::listed;
 use ah_types::{Model, Value, artefact};
 
 use super::comparison::BaselineComparison;
 use super::decisions::{self, JudgedInput};
 use super::held_out::TestReport;
-use crate::data::{Table, irregularities};
+use crate::data::{Table, devices, irregularities};
 use crate::error::TrainError;
 use crate::params::Params;
 use crate::policy::CellFilter;
@@ -38,7 +38,8 @@ pub struct Evaluation {
 /// # Errors
 /// [`TrainError`] if a log cannot be read or is of another optimization.
 pub fn evaluate(model: &Model, logs: &[PathBuf], skip_bad_rows: bool) -> Result<Evaluation, TrainError> {
-    let log = log::read_with(logs, ReadOptions { skip_bad_rows, max_rows: None })?;
+    let names: Vec<&str> = model.features.base().features().iter().map(|f| f.name.as_str()).collect();
+    let (log, _) = devices::read(logs, ReadOptions { skip_bad_rows, max_rows: None }, &names)?;
     if log.metadata.name != model.optimization {
         return Err(TrainError::Mismatch {
             path: logs[0].clone(),

@@ -2,6 +2,7 @@
 
 use ah_types::{Model, Tree};
 
+use super::by_device::DeviceReport;
 use super::comparison::BaselineComparison;
 use super::decisions::{self, JudgedInput};
 use super::metrics::Metrics;
@@ -29,6 +30,8 @@ pub struct TestReport {
     /// Where whole dimensions are held out: the same parameters under the easier split by input,
     /// always deciding.
     pub by_input: Option<Metrics>,
+    /// Each device as if it had never been measured; empty without `--test-split device`.
+    pub by_device: Vec<DeviceReport>,
     /// The decision for each input of the test part.
     pub judged: Vec<JudgedInput>,
 }
@@ -48,7 +51,7 @@ impl TestReport {
         let declining = model(recipe, heuristic, &parts.training)?;
         let deciding = Model { trees: recipe.trees(heuristic, f64::INFINITY), ..declining.clone() };
         let by_input = match params.test_split {
-            SplitBy::Input => None,
+            SplitBy::Input | SplitBy::Device => None,
             SplitBy::Dims => {
                 let parts = task.hold_out(SplitBy::Input, recipe.policy, params.seed)?;
                 let features = task.ranked(&parts.training);
@@ -68,6 +71,10 @@ impl TestReport {
             comparison: BaselineComparison::new(&task.table, &judged, fallback, single, params.max_slowdown),
             always: metrics(&deciding, &parts.held_out),
             by_input,
+            by_device: match params.test_split {
+                SplitBy::Input | SplitBy::Dims => Vec::new(),
+                SplitBy::Device => DeviceReport::all(recipe, parts)?,
+            },
             judged,
         })
     }

@@ -4,6 +4,7 @@
 //! model beside always taking one choice. [`held_out`] judges a training on its test part,
 //! [`evaluation`] a finished model on any log. A [`study`] adds other learners and a learning curve.
 
+pub mod by_device;
 pub mod comparison;
 pub mod decisions;
 pub mod evaluation;
@@ -11,6 +12,7 @@ pub mod held_out;
 pub mod metrics;
 pub mod study;
 
+pub use by_device::DeviceReport;
 pub use comparison::{Baseline, BaselineComparison};
 pub use evaluation::{Evaluation, evaluate};
 pub use held_out::TestReport;

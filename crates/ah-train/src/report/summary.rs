@@ -6,7 +6,7 @@ use ah_types::Promise;
 use serde_json::{Value, json};
 
 use super::percent;
-use crate::judge::{BaselineComparison, Metrics};
+use crate::judge::{BaselineComparison, DeviceReport, Metrics};
 use crate::train::TrainedModel;
 
 /// The most characters of a choice's name.
@@ -18,6 +18,16 @@ pub fn trained(trained: &TrainedModel) -> String {
     let mut text = compared(&model.heuristic, "the held-out", comparison);
     if let Some(promise) = &model.promise {
         text += &promised(promise, comparison);
+    }
+    for DeviceReport { device, never_measured, learned_there } in &trained.held_out.by_device {
+        let _ = writeln!(
+            text,
+            "{device}, if it had never been measured: loses {} on its {} held-out inputs; learned there: {} (always \
+             deciding).",
+            loss(never_measured.slowdown),
+            never_measured.inputs,
+            loss(learned_there.slowdown),
+        );
     }
     let leaves: usize = model.trees.iter().map(|tree| tree.leaves().count()).sum();
     let inputs = trained.held_out.train_inputs + comparison.model.inputs;

@@ -15,7 +15,7 @@ pub fn trained(trained: &TrainedModel) -> String {
     let held_out = &trained.held_out;
     let comparison = &held_out.comparison;
     let title = match held_out.split {
-        SplitBy::Input => "on held-out inputs",
+        SplitBy::Input | SplitBy::Device => "on held-out inputs",
         SplitBy::Dims => "on held-out dimensions",
     };
     let size = || vec![held_out.depth.to_string(), held_out.leaves.to_string()];

@@ -13,6 +13,7 @@ use ah_types::{DerivedFeature, Device, Features, FieldValue, fields};
 use linfa::dataset::DatasetBase;
 use rayon::prelude::*;
 
+use crate::data::devices::MULTIPROCESSORS;
 use crate::data::formula::{Formula, Vocabulary};
 use crate::data::values::{FeatureValues, Values};
 use crate::data::{COST_ONE, Column, Columns, RankedFeatures, Rows, Table, Targets, Task, random};
@@ -113,9 +114,9 @@ impl<'a> Tournament<'a> {
         Vocabulary {
             whole: whole.into_iter().map(|slot| slot as u16).collect(),
             sizes: sizes.into_iter().collect(),
-            multiprocessors: match task.metadata.device() {
-                Some(Device::Cuda(device)) => Some(device.multiprocessors),
-                _ => None,
+            multiprocessors: match task.device() {
+                Some(Device::Cuda(device)) => Some(device.multiprocessors.to_string()),
+                _ => self.logged.base().slot(MULTIPROCESSORS).map(|slot| self.names[slot].clone()),
             },
         }
     }

@@ -1,0 +1,53 @@
+//! Each device as if it had never been measured (`--test-split device`).
+
+use ah_types::Model;
+use serde::Serialize;
+
+use super::decisions;
+use super::metrics::Metrics;
+use crate::data::devices::LoggedDevice;
+use crate::data::split::Partition;
+use crate::error::TrainError;
+use crate::model::model;
+use crate::promise::Recipe;
+
+/// What a device loses on its test part; both heuristics always decide.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DeviceReport {
+    /// The device.
+    pub device: String,
+    /// Learned from the other devices' training parts.
+    pub never_measured: Metrics,
+    /// Learned from its own training part.
+    pub learned_there: Metrics,
+}
+
+impl DeviceReport {
+    /// Judges each device. The shapes of the test part are in no training part.
+    ///
+    /// # Errors
+    /// Those of the learners.
+    pub fn all(recipe: &Recipe<'_>, parts: &Partition) -> Result<Vec<Self>, TrainError> {
+        let task = recipe.task;
+        let slots: Vec<Option<usize>> = (0..task.features.base().len()).map(Some).collect();
+        let report = |device: &LoggedDevice| {
+            let is_here = |input: &u32| {
+                device.measured(task.features.base(), &task.table.inputs[*input as usize].values)
+            };
+            let (there, others): (Vec<u32>, Vec<u32>) = parts.training.iter().copied().partition(is_here);
+            let test: Vec<u32> = parts.held_out.iter().copied().filter(is_here).collect();
+            let judge = |training: &[u32]| -> Result<Metrics, TrainError> {
+                let features = task.ranked(training);
+                let recipe = Recipe { features: &features, ..*recipe };
+                let heuristic = recipe.learn_without_promise(training)?;
+                let trees = recipe.trees(&heuristic, f64::INFINITY);
+                let model = Model { trees, ..model(&recipe, &heuristic, training)? };
+                let judged = decisions::decide(&model, &task.table, &test, &slots);
+                Ok(Metrics::new(&task.table, &judged, heuristic.fallback, recipe.params.max_slowdown))
+            };
+            let (never_measured, learned_there) = (judge(&others)?, judge(&there)?);
+            Ok(Self { device: device.name.clone(), never_measured, learned_there })
+        };
+        task.devices.iter().map(report).collect()
+    }
+}

@@ -95,3 +95,29 @@ fn a_limit_on_the_depth_holds() {
     let trained = learn(700, |params| params.max_depth = Some(5));
     assert!(trained.model.trees[0].depth() <= 5);
 }
+
+#[test]
+fn noise_is_not_learned() {
+    let mut log = String::from(
+        r#"{"name": "noise", "device_capa": [0, 0], "numerical_features": ["p", "q"], "categorical_features": []}"#,
+    );
+    log.push_str("\np,q,choice,feedback\n");
+    let mut random = random();
+    for _ in 0..116 {
+        let (p, q) = ((random() * 1e6).floor(), (random() * 1e6).floor());
+        for (choice, time) in [("a", 1.0), ("b", 1.05), ("c", 1.1), ("d", 1.2)] {
+            writeln!(log, "{p},{q},{choice},{}", time * (0.5 * random()).exp()).unwrap();
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.txt");
+    std::fs::write(&path, log).unwrap();
+    let lost: f64 = (0..4)
+        .map(|seed| {
+            let params = Params { seed, ..Params::new(vec![path.clone()], "T") };
+            let judged = train(&params.check().unwrap()).unwrap().held_out.comparison;
+            judged.model.slowdown / judged.best_single.metrics.slowdown - 1.0
+        })
+        .sum();
+    assert!(lost < 0.02, "{lost}");
+}

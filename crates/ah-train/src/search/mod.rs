@@ -35,7 +35,8 @@ pub struct SearchResult {
 /// the trees beside it. Smaller logs of declared ones have derived features made by hand, and small trees that people read.
 const LARGE: usize = 20_000;
 /// A student is many times as large as other trees. It must lose this much less in log slowdown, or that must at least
-/// be within a standard error: on small logs the folds are noisy, and students are better on most.
+/// be within a standard error: on small logs the folds are noisy, and students are better on most. Against one leaf, the
+/// gain must be beyond the noise.
 const STUDENT_GAIN: f64 = 0.001;
 
 /// Cross-validates the configurations that the flags and the policy allow, within `training`, for the
@@ -82,7 +83,7 @@ pub fn search(
     // declines anyway; with the penalty the search prefers a tree that always takes the fallback
     // (mm H200).
     let costs = task.targets(fallback, portfolio);
-    if grid.growths.is_empty() || grid.depths.is_empty() {
+    if grid.growths.is_empty() || depths.is_empty() {
         return Err(TrainError::Expression {
             optimization: task.optimization.name.clone(),
             what: "training",
@@ -120,7 +121,9 @@ pub fn search(
         let saved = || untaught.iter().zip(&taught).map(|(untaught, taught)| untaught - taught);
         let mean = saved().sum::<f64>() / count;
         let error = saved().map(|saved| (saved - mean).powi(2)).sum::<f64>().sqrt() / count;
-        if mean + error > STUDENT_GAIN {
+        let is_leaf = best.configuration.max_depth() == 0;
+        let errors = if is_leaf { -cross_validation::BEYOND_NOISE } else { 1.0 };
+        if mean + errors * error > STUDENT_GAIN {
             let cost = taught.iter().sum::<f64>() / count;
             best = ScoredConfiguration { configuration: student, cost, error };
         }

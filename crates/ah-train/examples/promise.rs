@@ -46,7 +46,7 @@ impl Run {
             };
             run.decided += 1;
             run.cost += f64::from(picked.cost) / COST_ONE;
-            let cell = table.cell(input, picked.choice);
+            let cell = table.cell(input, picked.vote.choice);
             let base = table.usable(input, fallback);
             run.over_limit += u64::from(cell.zip(base).is_some_and(|(c, base)| c.is_slower(base, LIMIT)));
         }

@@ -37,6 +37,7 @@ mod feature;
 mod fields;
 #[cfg(feature = "gzip")]
 mod gunzip;
+mod hash;
 pub mod log;
 mod model;
 mod null_is_infinite;
@@ -46,6 +47,7 @@ pub mod shown;
 mod timing;
 mod tree;
 mod unsure;
+mod vote;
 
 pub use choice::{ChoiceId, Outcome, median};
 pub use context::{Context, ContextError, Scalar, Value};
@@ -53,6 +55,7 @@ pub use derived::{DerivedError, DerivedFeature, FeatureRow, Features};
 pub use device::{Cpu, Cuda, Device, DeviceMismatch};
 pub use feature::{DuplicateFeature, Feature, FeatureKind, Schema};
 pub use fields::{FieldValue, fields};
+pub use hash::fnv1a;
 pub use model::{
     CalibrationMode, Change, Evidence, Explanation, InvalidModel, Leaves, LogRecord, LoggedRow, Model,
     ModelError, ModelPlace, OutsidePolicy, Path, Precondition, Promise, Provenance,
@@ -62,8 +65,9 @@ pub use optimization::{
 };
 pub use row::Row;
 pub use timing::TimingPolicy;
-pub use tree::{Leaf, Node, Place, RankedChoice, Test, Tree, goes_left, pick};
+pub use tree::{Leaf, Node, RankedChoice, Test, Tree, goes_left};
 pub use unsure::{LeafUnsure, Unsure};
+pub use vote::{Place, UNMEASURED, Vote, pick};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

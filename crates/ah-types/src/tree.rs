@@ -12,6 +12,7 @@
 use crate::choice::ChoiceId;
 use crate::row::Row;
 use crate::unsure::{LeafUnsure, Unsure};
+use crate::vote::{Place, pick};
 
 /// A node of a [`Tree`].
 #[derive(Clone, Debug, PartialEq)]
@@ -149,17 +150,6 @@ impl RankedChoice {
     }
 }
 
-/// A choice's place in a ranking.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Place {
-    /// The choice.
-    pub choice: ChoiceId,
-    /// The ranking's order, least first.
-    pub score: f64,
-    /// False if the promise does not allow it, or training never measured it here: it is skipped.
-    pub allowed: bool,
-}
-
 impl Leaf {
     /// Returns true if a logged feature is outside the leaf's ranges. An undefined number is outside.
     pub fn is_outside(&self, row: &(impl Row + ?Sized)) -> bool {
@@ -205,32 +195,6 @@ impl Leaf {
         let places = self.places(outside).map(|p| Place { allowed: p.allowed && self.unsure.is_none(), ..p });
         pick(places, fallback, offered).and_then(|choice| self.ranked(choice))
     }
-}
-
-/// Returns the choice to take from a ranking: the first that is offered and allowed.
-///
-/// `None` declines: no offered choice is allowed, or an offered choice that is not allowed ranks before the
-/// fallback (so the heuristic knows nothing better than the fallback). If there is a fallback but it is not
-/// offered, declining is impossible, and the first offered choice is taken.
-pub fn pick(
-    ranking: impl IntoIterator<Item = Place>,
-    fallback: Option<ChoiceId>,
-    mut offered: impl FnMut(ChoiceId) -> bool,
-) -> Option<ChoiceId> {
-    let mut passed_over = None;
-    for place in ranking {
-        if !offered(place.choice) {
-            continue;
-        }
-        if place.allowed && (passed_over.is_none() || Some(place.choice) != fallback) {
-            return Some(place.choice);
-        }
-        if place.allowed {
-            return None;
-        }
-        passed_over = passed_over.or(Some(place.choice));
-    }
-    if fallback.is_some_and(|fallback| !offered(fallback)) { passed_over } else { None }
 }
 
 /// A binary tree in one `Vec`: the root comes first, children come after their parent.

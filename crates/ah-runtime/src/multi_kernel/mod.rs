@@ -57,15 +57,20 @@ mod metrics;
 mod picker;
 mod picks;
 mod shared;
-mod source_hash;
 mod trial;
 mod watch;
+mod watched;
 
 pub use builder::{Builder, MultiKernelError};
 pub use event::{Event, Miss};
 pub use kernels::MultiKernel;
 pub use measure::POLICY;
 pub use picks::{Bucket, Dimension, Guard, PicksError};
-pub use source_hash::source_hash;
 pub use trial::Attempt;
 pub use watch::Watch;
+
+/// Returns a hash of a kernel's source, for use as its version: `source_hash(include_str!("softmax.rs"))`.
+#[must_use]
+pub const fn source_hash(source: &str) -> u64 {
+    ah_types::fnv1a(source)
+}

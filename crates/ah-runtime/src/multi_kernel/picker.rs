@@ -13,9 +13,8 @@ use super::measure::{self, Trial};
 use super::metrics;
 use super::picks::{KernelSet, KeyMap, Pick, Table};
 use super::shared::SharedFile;
-use super::watch::Watcher;
+use super::watch::{SlowPick, Watcher};
 use crate::decide::AutoHeuristic;
-use crate::drift::DriftReport;
 use crate::find;
 use crate::sync::{ArcSwap, AtomicBool, Mutex, Ordering, lock};
 use crate::warnings::Warnings;
@@ -56,14 +55,6 @@ pub(super) struct Picker {
 /// Most keys remembered as given up. Beyond it a call only pays for looking again.
 const MAX_GIVEN_UP: usize = 4096;
 
-/// A pick whose watched calls took longer than promised.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SlowPick {
-    kernel: usize,
-    promised_ms: f64,
-    watched_ms: f64,
-}
-
 impl Picker {
     pub(super) fn decision(&self) -> &AutoHeuristic {
         &self.decision
@@ -84,7 +75,7 @@ impl Picker {
     }
 
     #[inline]
-    fn is_eligible(&self, table: &Table, kernel: usize, values: &[Scalar<'_>]) -> bool {
+    pub(super) fn is_eligible(&self, table: &Table, kernel: usize, values: &[Scalar<'_>]) -> bool {
         self.eligible[kernel].as_ref().is_none_or(|eligible| eligible(values))
             && !table.has_panicked(kernel, values)
     }
@@ -131,7 +122,7 @@ impl Picker {
         });
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Table) -> T) -> T {
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut Table) -> T) -> T {
         let _changing = lock(&self.changing);
         let mut table = Table::clone(&self.table.load());
         let result = change(&mut table);
@@ -340,55 +331,6 @@ impl Picker {
         if let Err(error) = metrics::append(path, &self.kernels.schema, kernels, values, winner, medians) {
             self.warnings.warn(format!("{}: cannot write the metrics: {error}", path.display()));
         }
-    }
-
-    /// Judges the milliseconds of a watched call of this kernel.
-    pub(super) fn judge(&self, kernel: usize, values: &[Scalar<'_>], ms: f64) {
-        let Some(watcher) = &self.watcher else { return };
-        let table = self.table.load();
-        let (Ok(key), Some(pick)) = (table.key(values), table.find(values)) else { return };
-        // A kernel chosen by a heuristic or the environment promises nothing.
-        if pick.kernel != kernel {
-            return;
-        }
-        if let Some(watched_ms) = watcher.add(key, ms, pick.promised_ms) {
-            // Another thread may have found it slow too, and have measured it again already.
-            self.change(|table| {
-                if table.promises(key, pick) {
-                    table.forget(key);
-                    let slow = SlowPick { kernel, promised_ms: pick.promised_ms, watched_ms };
-                    lock(&self.slow).insert(key, slow);
-                }
-            });
-        }
-    }
-
-    /// Returns what a heuristic answers for these values where its promise is watched: a kernel, or `None` within if it
-    /// declines.
-    pub(super) fn promised(&self, values: &[Scalar<'_>]) -> Option<Option<usize>> {
-        self.watcher.as_ref()?.promise.as_ref()?;
-        let table = self.table.load();
-        if self.forced.is_some() || !table.consults {
-            return None;
-        }
-        let answer = self.decision.choose_among(values, &|kernel| self.is_eligible(&table, kernel, values));
-        Some(answer.is_learned().then_some(answer.index))
-    }
-
-    /// Adds a look at the promise: the milliseconds of a decision and of the fallback, in turns.
-    pub(super) fn look(&self, chosen_ms: &[f64], fallback_ms: &[f64]) {
-        let Some(promise) = self.watcher.as_ref().and_then(|watcher| watcher.promise.as_ref()) else {
-            return;
-        };
-        let medians = ah_types::median(chosen_ms).zip(ah_types::median(fallback_ms));
-        // Declining runs the fallback.
-        if promise.drift.add(medians.is_some_and(|(chosen, fallback)| chosen > promise.limit * fallback)) {
-            self.events.add(self.decision.name(), Event::Drift(promise.drift.report()));
-        }
-    }
-
-    pub(super) fn drift(&self) -> Option<DriftReport> {
-        Some(self.watcher.as_ref()?.promise.as_ref()?.drift.report())
     }
 
     fn name_of(&self, kernel: usize) -> String {

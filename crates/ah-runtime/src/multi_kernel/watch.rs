@@ -31,6 +31,14 @@ pub(super) struct PromiseWatch {
     pub(super) drift: Drift,
 }
 
+/// A pick whose watched calls took longer than promised.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SlowPick {
+    pub(super) kernel: usize,
+    pub(super) promised_ms: f64,
+    pub(super) watched_ms: f64,
+}
+
 /// The timed calls of each pick since its last verdict.
 #[derive(Debug)]
 pub(super) struct Watcher {

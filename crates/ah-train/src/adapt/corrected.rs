@@ -5,14 +5,13 @@
 //! misses of held-out new inputs, one for the whole model: 200 inputs do not show more. The *price* is the risk by what
 //! the choice saves, as for trees that see all of their log ([`crate::tree::price`]).
 
-use ah_types::{ChoiceId, Leaf};
+use ah_types::{ChoiceId, Leaf, UNMEASURED, Vote};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::correction::Correction;
 use super::evidence::{Evidence, NewInput, TimedChoice, is_marked, known};
 use crate::data::COST_ONE;
 use crate::tree::ScoredChoice;
-use crate::tree::scores::UNMEASURED;
 
 /// Degrees of freedom of the misses: times of kernels have tails.
 const FREEDOM: f64 = 4.0;
@@ -42,25 +41,15 @@ impl Risk {
     }
 }
 
-/// A choice of a leaf by its corrected score.
-#[derive(Clone, Copy, Debug)]
-pub struct CorrectedChoice {
-    /// The choice.
-    pub choice: ChoiceId,
-    /// The score, with the mark of a choice that no input measured in the leaf.
-    pub score: f64,
-    /// The price; infinite for a choice that no input measured in the leaf.
-    pub price: f64,
-}
-
-/// Returns the choices of a leaf with corrected scores, in the order of the old ranking.
+/// Returns a corrected tree's votes in a leaf, in the order of the old ranking. A choice that no input measured there has
+/// the mark in its score, and an infinite price.
 pub fn choices(
     evidence: &Evidence<'_>,
     correction: &Correction,
     risk: Risk,
     (tree, id, leaf): (usize, u32, &Leaf),
     outside: bool,
-) -> Vec<CorrectedChoice> {
+) -> Vec<Vote> {
     let corrected = |choice, score| {
         let score = known(score) + correction.of(evidence, tree, id, choice);
         let old = leaf.ranked(choice).map_or(0, |ranked| ranked.measured);
@@ -72,7 +61,7 @@ pub fn choices(
     let local = all.filter_map(|choice| Some((choice, correction.local(tree, id, choice)?, true)));
     choices.extend(local.filter(|(choice, ..)| leaf.ranked(*choice).is_none()));
     let fallback = choices.iter().find(|(choice, ..)| *choice == evidence.fallback).map(|c| c.1);
-    let priced = |(choice, score, measured): (ChoiceId, f64, bool)| CorrectedChoice {
+    let priced = |(choice, score, measured): (ChoiceId, f64, bool)| Vote {
         choice,
         score: if measured { score } else { score + UNMEASURED },
         price: match fallback {
@@ -92,31 +81,20 @@ pub fn rank(
     risk: Risk,
     input: &NewInput,
 ) -> Vec<ScoredChoice> {
-    let mut votes: Vec<(TimedChoice, f64, f64)> = Vec::new();
+    let mut votes: Vec<(TimedChoice, Vote)> = Vec::new();
     for (tree, reached) in input.reached.iter().enumerate() {
         let Some(leaf) = evidence.model.trees[tree].leaf(reached.leaf as usize) else { return Vec::new() };
         let choices = choices(evidence, correction, risk, (tree, reached.leaf, leaf), reached.outside);
-        let of = |choice: ChoiceId| choices.iter().find(|corrected| corrected.choice == choice);
+        let of = |cell: &TimedChoice| choices.iter().copied().find(|vote| vote.choice == cell.choice);
         if tree == 0 {
-            let ranked = input.cells.iter().filter_map(|cell| {
-                let corrected = of(cell.choice)?;
-                Some((*cell, corrected.score, corrected.price))
-            });
-            votes.extend(ranked);
+            votes.extend(input.cells.iter().filter_map(|cell| Some((*cell, of(cell)?))));
         } else {
-            votes.retain_mut(|(cell, score, price)| {
-                let Some(corrected) = of(cell.choice) else { return false };
-                *score += corrected.score;
-                *price = price.max(corrected.price);
-                true
-            });
+            votes.retain_mut(|(cell, vote)| of(cell).map(|next| *vote = vote.and(next)).is_some());
         }
     }
-    votes.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.choice.cmp(&b.0.choice)));
-    let scored = |(cell, score, price): (TimedChoice, f64, f64)| ScoredChoice {
-        choice: cell.in_table,
-        score,
-        price,
+    votes.sort_by(|a, b| a.1.order(&b.1));
+    let scored = |(cell, vote): (TimedChoice, Vote)| ScoredChoice {
+        vote: Vote { choice: cell.in_table, ..vote },
         cost: (cell.log_slowdown * COST_ONE) as u32,
     };
     votes.into_iter().map(scored).collect()
@@ -125,11 +103,11 @@ pub fn rank(
 /// Returns the spread of the difference between a pick and the fallback, from rankings out of fold.
 pub fn spread(rankings: &[Vec<ScoredChoice>], fallback: ChoiceId, trees: usize) -> f64 {
     let miss = |ranking: &Vec<ScoredChoice>| {
-        let is_fallback = |ranked: &&ScoredChoice| ranked.choice == fallback;
-        let first = ranking.first().filter(|first| !is_fallback(first) && !is_marked(first.score))?;
+        let is_fallback = |ranked: &&ScoredChoice| ranked.vote.choice == fallback;
+        let first = ranking.first().filter(|first| !is_fallback(first) && !is_marked(first.vote.score))?;
         let fallback = ranking.iter().find(is_fallback)?;
         let time = |ranked: &ScoredChoice| f64::from(ranked.cost) / COST_ONE;
-        let predicted = (known(first.score) - known(fallback.score)) / trees as f64;
+        let predicted = (known(first.vote.score) - known(fallback.vote.score)) / trees as f64;
         Some((time(first) - time(fallback) - predicted).powi(2))
     };
     let squares: Vec<f64> = rankings.iter().filter_map(miss).collect();

@@ -1,11 +1,10 @@
 //! The new inputs in the old trees.
 
-use ah_types::{ChoiceId, Feature, Model, Node, OutsidePolicy, Tree, Value};
+use ah_types::{ChoiceId, Feature, Model, Node, OutsidePolicy, Tree, UNMEASURED, Value};
 
 use super::union;
 use crate::data::{Table, Task};
 use crate::judge::decisions;
-use crate::tree::scores::UNMEASURED;
 
 /// What a log shows about a model that has all its choices ([`union`]).
 pub struct Evidence<'a> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ah_types::{ChoiceId, Leaf, Model, Node, Place, RankedChoice};
+use ah_types::{ChoiceId, Leaf, Model, Node, Place, RankedChoice, Vote};
 
 use super::corrected::{Risk, choices};
 use super::correction::Correction;
@@ -27,16 +27,10 @@ pub fn rewrite(evidence: &Evidence<'_>, correction: &Correction, risk: Risk, thr
         }
         for (id, leaf) in old.leaves() {
             let of_leaf = |outside| {
-                let corrected =
-                    choices(evidence, correction, risk, (tree, id as u32, leaf), outside).into_iter();
-                let place = |c: super::corrected::CorrectedChoice| Place {
-                    choice: c.choice,
-                    score: rounded(c.score, 5),
-                    allowed: c.price <= threshold,
-                };
-                let mut places: Vec<Place> = corrected.map(place).collect();
-                places.sort_by(|a, b| a.score.total_cmp(&b.score).then(a.choice.cmp(&b.choice)));
-                places
+                let mut votes = choices(evidence, correction, risk, (tree, id as u32, leaf), outside);
+                votes.iter_mut().for_each(|vote| vote.score = rounded(vote.score, 5));
+                votes.sort_by(Vote::order);
+                votes.into_iter().map(|vote| vote.place(threshold))
             };
             let members = members.get(&id).map_or(&[][..], |members| members);
             let mut new = with_members(evidence, leaf, members);
@@ -48,11 +42,11 @@ pub fn rewrite(evidence: &Evidence<'_>, correction: &Correction, risk: Risk, thr
                 ranked.usual &= !absent[place.choice.index()];
                 Some(ranked)
             };
-            let ranking: Vec<RankedChoice> = of_leaf(false).into_iter().filter_map(ranked).collect();
+            let ranking: Vec<RankedChoice> = of_leaf(false).filter_map(ranked).collect();
             if !leaf.outside.is_empty() {
                 let allowed = |choice| ranking.iter().any(|r| r.choice == choice && r.allowed);
                 let place = |place: Place| Place { allowed: place.allowed && allowed(place.choice), ..place };
-                new.outside = of_leaf(true).into_iter().map(place).collect();
+                new.outside = of_leaf(true).map(place).collect();
             }
             new.ranking = ranking;
             model.trees[tree].nodes[id] = Node::Leaf(new);

@@ -169,7 +169,7 @@ impl<'a> Trial<'a> {
 
     /// Returns the log slowdown of an input by its ranking, and whether it decides.
     fn cost(&self, ranking: &[ScoredChoice], at: usize, threshold: f64) -> (f64, bool) {
-        self.price(at, calibrate::pick(ranking, self.fallback, threshold).map(|picked| picked.choice))
+        self.price(at, calibrate::pick(ranking, self.fallback, threshold).map(|picked| picked.vote.choice))
     }
 
     fn price(&self, at: usize, picked: Option<ChoiceId>) -> (f64, bool) {

@@ -80,8 +80,8 @@ pub struct Violation {
 
 /// Returns the choice that a model with this threshold takes from a ranking; `None` if it declines.
 pub fn pick(ranking: &[ScoredChoice], fallback: ChoiceId, threshold: f64) -> Option<&ScoredChoice> {
-    let of = |choice| ranking.iter().find(|ranked| ranked.choice == choice);
-    let places = ranking.iter().map(|ranked| ranked.place(threshold));
+    let of = |choice| ranking.iter().find(|ranked| ranked.vote.choice == choice);
+    let places = ranking.iter().map(|ranked| ranked.vote.place(threshold));
     ah_types::pick(places, Some(fallback), |choice| of(choice).is_some()).and_then(of)
 }
 
@@ -114,7 +114,7 @@ pub fn violations_of(
 ) -> Vec<Violation> {
     let Some(base) = table.usable(input, fallback) else { return Vec::new() };
     let too_slow =
-        |ranked: &ScoredChoice| table.cell(input, ranked.choice).filter(|c| c.is_slower(base, limit));
+        |ranked: &ScoredChoice| table.cell(input, ranked.vote.choice).filter(|c| c.is_slower(base, limit));
     // Most inputs have no choice that is too slow.
     if !ranking.iter().any(|ranked| too_slow(ranked).is_some()) {
         return Vec::new();

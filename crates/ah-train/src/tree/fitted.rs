@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ah_types::{ChoiceId, Place};
+use ah_types::{ChoiceId, Vote};
 
 use super::grown::GrownTree;
 use super::lesson::Lesson;
@@ -66,21 +66,10 @@ pub struct FittedTrees {
 /// One measured choice of one input, as the trees rank it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScoredChoice {
-    /// The choice.
-    pub choice: ChoiceId,
-    /// Its scores, summed over the trees in their order; the least is best.
-    pub score: f64,
-    /// The greatest of its prices in the trees: a choice must be allowed in every tree.
-    pub price: f64,
+    /// The trees' votes.
+    pub vote: Vote,
     /// Its cost on the input, in units of [`COST_ONE`](crate::data::COST_ONE).
     pub cost: u32,
-}
-
-impl ScoredChoice {
-    /// Its place where choices up to this price are allowed.
-    pub fn place(&self, threshold: f64) -> Place {
-        Place { choice: self.choice, score: self.score, allowed: self.price <= threshold }
-    }
 }
 
 impl FittedTrees {
@@ -99,10 +88,8 @@ impl FittedTrees {
         }
     }
 
-    /// Writes the input's measured choices into `ranking`, best first; equals by choice.
-    ///
-    /// This is the vote of [`ah_types::Leaves`] over the nodes of a fit instead of the leaves of a model:
-    /// calibration tries 62 thresholds on the same votes, and a model holds one.
+    /// Writes the input's measured choices into `ranking`, best first. Calibration tries 62 thresholds on the same
+    /// votes; a model holds one.
     pub fn rank(
         &self,
         columns: &Columns,
@@ -113,17 +100,18 @@ impl FittedTrees {
     ) {
         ranking.clear();
         let of = targets.of(input).iter();
-        ranking.extend(of.map(|c| ScoredChoice { choice: c.choice, score: 0.0, price: 0.0, cost: c.cost }));
+        ranking.extend(of.map(|c| ScoredChoice { vote: Vote::none(c.choice), cost: c.cost }));
         for tree in &self.trees {
             let leaf = tree.tree.leaf_of(columns, input);
             let inside = tree.scores.node(leaf);
             let values = &table.inputs[input as usize].values;
             let scores = tree.outside.as_ref().map_or(Cow::from(inside), |o| o.at(leaf, values, inside));
-            for ranked in ranking.iter_mut() {
-                ranked.score += scores[ranked.choice.index()];
-                ranked.price = ranked.price.max(tree.prices.of(leaf, ranked.choice));
+            for ScoredChoice { vote, .. } in ranking.iter_mut() {
+                let Vote { choice, .. } = *vote;
+                let (score, price) = (scores[choice.index()], tree.prices.of(leaf, choice));
+                *vote = vote.and(Vote { choice, score, price });
             }
         }
-        ranking.sort_by(|a, b| a.score.total_cmp(&b.score));
+        ranking.sort_by(|a, b| a.vote.order(&b.vote));
     }
 }

@@ -15,7 +15,7 @@
 //! leave a side without measurements (mm HF with a promise −19 ± 9; but fewer choices are then measured on nearly
 //! every input of a leaf, and a program that does not say what it offers loses 73 ± 18 more).
 
-use ah_types::ChoiceId;
+use ah_types::{ChoiceId, UNMEASURED};
 
 use super::grown::GrownTree;
 use crate::data::{COST_ONE, Rows, Targets};
@@ -23,8 +23,6 @@ use crate::data::{COST_ONE, Rows, Targets};
 /// The root's prior: each choice starts with this cost, as if measured on five inputs.
 pub(crate) const PRIOR_COST: f64 = 0.7;
 const PRIOR_COUNT: f64 = 5.0;
-/// Added to the score of a choice that the node never measured: more than any two scores can differ.
-pub(crate) const UNMEASURED: f64 = 10.0;
 /// Inputs on which a choice must be measured to be judged by its mean.
 const MIN_COUNT: f64 = 3.0;
 /// One standard error of a single log slowdown, about the spread of a choice within a leaf of mm A100.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::hash::fnv1a;
+
 /// The random part of an adaptive log: a share of the inputs, chosen by a hash of the input's text, on which no
 /// choice was left out. Only there do times of all choices exist, so heuristics are judged there alone.
 ///
@@ -27,16 +29,14 @@ impl RandomPart {
     #[must_use]
     pub fn contains(self, input: &str) -> bool {
         #[allow(clippy::cast_precision_loss)] // 53 bits are exact in an f64.
-        let fraction = (hash(input.as_bytes()) >> 11) as f64 / (1_u64 << 53) as f64;
+        let fraction = (hash(input) >> 11) as f64 / (1_u64 << 53) as f64;
         fraction < self.share
     }
 }
 
 /// Returns the FNV-1a hash, finished by SplitMix64: FNV alone changes few high bits with the last byte.
-fn hash(bytes: &[u8]) -> u64 {
-    let fnv = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+fn hash(text: &str) -> u64 {
+    let fnv = fnv1a(text);
     let mixed = (fnv ^ (fnv >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ (mixed >> 31)

@@ -1,14 +1,13 @@
 //! Decides by a model. This file is the reference; `ah-runtime` and generated code decide the same.
 
-use std::cmp::Ordering;
-
 use super::data::{Model, OutsidePolicy};
 use crate::choice::ChoiceId;
 use crate::context::{Scalar, Value};
 use crate::feature::FeatureKind;
 use crate::row::Row;
-use crate::tree::{Leaf, Place, RankedChoice, pick};
+use crate::tree::{Leaf, RankedChoice};
 use crate::unsure::Unsure;
+use crate::vote::{Place, Vote, pick};
 
 impl Model {
     /// Returns the values of the logged features as a row for the model's expressions.
@@ -64,7 +63,8 @@ impl Model {
     ) -> Result<ChoiceId, Unsure> {
         let unsure = leaves.unsure(self.outside);
         let offered = |choice| self.is_eligible(choice, values) && offered(choice);
-        let picked = leaves.pick(self.fallback, unsure.is_some(), offered);
+        let threshold = if unsure.is_some() { f64::NEG_INFINITY } else { ALLOWED };
+        let picked = leaves.pick(self.fallback, threshold, offered);
         picked.ok_or(unsure.unwrap_or(Unsure::NoneAllowed))
     }
 
@@ -122,11 +122,10 @@ impl Model {
 /// Leaves of further trees that are kept without allocation; `ah-train` makes three trees at most by default.
 const INLINE: usize = 7;
 
-/// The leaves that one context reaches, one in each tree.
-///
-/// Several trees vote: a choice's score is the sum of its scores in all leaves, added in the order of the
-/// trees. It must be ranked in every leaf, and it is allowed if every leaf allows it. Of equal sums the
-/// choice with the lower id comes first.
+/// The price of an allowed choice in a model: leaves hold no other than 0 and infinity.
+const ALLOWED: f64 = 0.0;
+
+/// The leaves that one context reaches, one in each tree. Several [vote](Vote).
 ///
 /// Nothing is allocated for up to eight trees, unless a ranking is asked for.
 #[derive(Debug)]
@@ -171,40 +170,40 @@ impl<'a> Leaves<'a> {
     /// Returns all choices that every leaf ranks, best first.
     #[must_use]
     pub fn ranking(&self) -> Vec<Place> {
-        let mut votes: Vec<Place> = self.votes(|_| true).collect();
+        let mut votes: Vec<Vote> = self.votes(|_| true).collect();
         // A single tree has its ranking already.
         if self.others[0].is_some() {
-            votes.sort_by(order);
+            votes.sort_by(Vote::order);
         }
-        votes
+        votes.iter().map(|vote| vote.place(ALLOWED)).collect()
     }
 
-    /// Picks among the votes as [`pick`] does, without sorting. If `declines`, no choice is allowed.
+    /// Picks among the votes as [`pick`] does, without sorting. Choices up to this price are allowed.
     fn pick(
         &self,
         fallback: Option<ChoiceId>,
-        declines: bool,
+        threshold: f64,
         mut offered: impl FnMut(ChoiceId) -> bool,
     ) -> Option<ChoiceId> {
-        let allowed = |place: Place| Place { allowed: place.allowed && !declines, ..place };
+        let place = |vote: Vote| vote.place(threshold);
         if self.others[0].is_none() {
-            return pick(self.votes(|_| true).map(allowed), fallback, offered);
+            return pick(self.votes(|_| true).map(place), fallback, offered);
         }
         // The best of the allowed choices and the best of the others: `pick` needs no more of the sorted
         // ranking.
-        let mut best: [Option<Place>; 2] = [None; 2];
-        for vote in self.votes(&mut offered).map(allowed) {
-            let best = &mut best[usize::from(!vote.allowed)];
-            if best.is_none_or(|best| order(&vote, &best).is_lt()) {
+        let mut best: [Option<Vote>; 2] = [None; 2];
+        for vote in self.votes(&mut offered) {
+            let best = &mut best[usize::from(!place(vote).allowed)];
+            if best.is_none_or(|best| vote.order(&best).is_lt()) {
                 *best = Some(vote);
             }
         }
         if let [Some(a), Some(b)] = best
-            && order(&b, &a).is_lt()
+            && b.order(&a).is_lt()
         {
             best.swap(0, 1);
         }
-        pick(best.into_iter().flatten(), fallback, offered)
+        pick(best.into_iter().flatten().map(place), fallback, offered)
     }
 
     /// Returns the reason why these leaves decline, if one does.
@@ -223,22 +222,15 @@ impl<'a> Leaves<'a> {
     }
 
     /// Returns the votes on the offered choices, in the order of the first leaf's ranking.
-    fn votes(&self, mut offered: impl FnMut(ChoiceId) -> bool) -> impl Iterator<Item = Place> {
+    fn votes(&self, mut offered: impl FnMut(ChoiceId) -> bool) -> impl Iterator<Item = Vote> {
         let ReachedLeaf { leaf, outside } = self.first;
-        leaf.places(outside).filter(move |place| offered(place.choice)).filter_map(|mut vote| {
-            for ReachedLeaf { leaf, outside } in self.others() {
-                let other = leaf.places(outside).find(|place| place.choice == vote.choice)?;
-                vote.score += other.score;
-                vote.allowed &= other.allowed;
-            }
-            Some(vote)
+        leaf.places(outside).filter(move |place| offered(place.choice)).filter_map(|first| {
+            self.others().try_fold(first.vote(), |votes, ReachedLeaf { leaf, outside }| {
+                let next = leaf.places(outside).find(|place| place.choice == first.choice)?;
+                Some(votes.and(next.vote()))
+            })
         })
     }
-}
-
-/// Compares votes by score, then by id.
-fn order(a: &Place, b: &Place) -> Ordering {
-    a.score.total_cmp(&b.score).then(a.choice.cmp(&b.choice))
 }
 
 /// A row of a model's logged features; see [`Model::row`].

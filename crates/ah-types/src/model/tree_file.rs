@@ -10,8 +10,9 @@ use crate::derived::Features;
 use crate::feature::FeatureKind;
 use crate::null_is_infinite;
 use crate::shown::quoted;
-use crate::tree::{Leaf, Node, Place, RankedChoice, Test, Tree};
+use crate::tree::{Leaf, Node, RankedChoice, Test, Tree};
 use crate::unsure::LeafUnsure;
+use crate::vote::Place;
 
 /// The positions of a file's names.
 pub(super) struct Names<'a> {

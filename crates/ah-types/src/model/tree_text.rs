@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 use super::data::Model;
 use super::others;
 use crate::choice::ChoiceId;
-use crate::tree::{Leaf, Node, Place, RankedChoice, Test, Tree};
+use crate::tree::{Leaf, Node, RankedChoice, Test, Tree};
 use crate::unsure::LeafUnsure;
+use crate::vote::Place;
 
 /// Returns the JSON text of a model's trees.
 pub(super) fn print(model: &Model) -> String {

@@ -25,7 +25,6 @@ use super::guard::{Bucket, Guard};
 use super::table::Pick;
 use crate::environment::file_name;
 use crate::files;
-use crate::multi_kernel::source_hash::source_hash;
 
 const FORMAT: &str = "autoheuristic-picks";
 const VERSION: u32 = 1;
@@ -269,7 +268,7 @@ impl KernelSet {
     pub(crate) fn file_name(&self) -> String {
         let head = self.print(&[]);
         let name = file_name(&self.name);
-        format!("{name}-{:016x}.json", source_hash(&head))
+        format!("{name}-{:016x}.json", ah_types::fnv1a(&head))
     }
 }
 

@@ -23,7 +23,15 @@ fn ranked(choice: u32, score: f64) -> RankedChoice {
 }
 
 fn leaf(ranking: Vec<RankedChoice>) -> Node {
-    Node::Leaf(Leaf { samples: 3, unsure: None, ranking, ranges: Vec::new(), outside: Vec::new() })
+    Node::Leaf(Leaf { samples: 3, ranking, ..Leaf::default() })
+}
+
+fn split(slot: usize, threshold: f64, left: u32, right: u32) -> Node {
+    Node::Split { test: Test::Numerical { slot, threshold }, left, right }
+}
+
+fn split_by(slot: usize, category: &str, left: u32, right: u32) -> Node {
+    Node::Split { test: Test::Categorical { slot, category: category.to_owned() }, left, right }
 }
 
 /// k/n <= 2 ? (dtype == "half" ? b : a) : b a
@@ -50,24 +58,19 @@ fn model() -> Model {
         outside: OutsidePolicy::Decide,
         trees: vec![Tree {
             nodes: vec![
-                Node::Split { test: Test::Numerical { slot: 3, threshold: 2.0 }, left: 1, right: 2 },
-                Node::Split {
-                    test: Test::Categorical { slot: 2, category: "half".into() },
-                    left: 3,
-                    right: 4,
-                },
+                split(3, 2.0, 1, 2),
+                split_by(2, "half", 3, 4),
                 leaf(vec![ranked(1, 0.1), ranked(0, 0.2)]),
                 leaf(vec![ranked(0, 0.0)]),
                 Node::Leaf(Leaf {
                     samples: 3,
-                    unsure: None,
                     ranking: vec![
                         RankedChoice { allowed: false, ..ranked(1, 0.0) },
                         ranked(0, 0.1),
                         ranked(2, 0.2),
                     ],
                     ranges: vec![Some((1.0, 64.0)), Some((1.0, 8.0)), None],
-                    outside: Vec::new(),
+                    ..Leaf::default()
                 }),
             ],
         }],
@@ -95,13 +98,7 @@ fn what_training_did_not_see_is_outside() {
     assert!(!model().is_outside(&values(65.0, 64.0, "float")));
     assert!(!model().is_outside(&values(1.0, 64.0, "other")));
     let mut short = model();
-    short.trees[0].nodes[2] = Node::Leaf(Leaf {
-        samples: 1,
-        unsure: None,
-        ranking: vec![],
-        ranges: vec![None],
-        outside: Vec::new(),
-    });
+    short.trees[0].nodes[2] = Node::Leaf(Leaf { samples: 1, ranges: vec![None], ..Leaf::default() });
     assert!(short.validate().unwrap_err().problem.contains("expected the ranges of 3 features, found 1"));
 }
 
@@ -162,16 +159,7 @@ fn a_file_of_version_3_is_read() {
 #[test]
 fn a_choice_that_leaves_never_measured_is_kept_once() {
     let mut m = model();
-    let unmeasured = |id: u32, score: f64| RankedChoice {
-        probability: 0.0,
-        measured: 0,
-        usual: false,
-        slowdown: f64::INFINITY,
-        worst: f64::INFINITY,
-        worst_over_fallback: f64::INFINITY,
-        allowed: false,
-        ..ranked(id, score)
-    };
+    let unmeasured = |id: u32, score: f64| RankedChoice::unmeasured(ChoiceId(id), score);
     m.trees[0].nodes[2] = leaf(vec![ranked(1, 0.1), unmeasured(0, 10.5), unmeasured(2, 20.5)]);
     m.trees[0].nodes[3] = leaf(vec![ranked(0, 0.1), unmeasured(1, 10.5), unmeasured(2, 20.5)]);
     // The order of the scores, and another: the leaf lists all.
@@ -202,27 +190,12 @@ fn nothing_invalid_is_let_in() {
         ("unsorted choices", |m| m.choices.reverse()),
         ("no tree", |m| m.trees.clear()),
         ("no node", |m| m.trees[0].nodes.clear()),
-        ("a cycle", |m| {
-            m.trees[0].nodes[1] =
-                Node::Split { test: Test::Numerical { slot: 0, threshold: 1.0 }, left: 1, right: 4 }
-        }),
-        ("a child beyond the end", |m| {
-            m.trees[0].nodes[0] =
-                Node::Split { test: Test::Numerical { slot: 0, threshold: 1.0 }, left: 1, right: 9 }
-        }),
-        ("two parents", |m| {
-            m.trees[0].nodes[1] =
-                Node::Split { test: Test::Numerical { slot: 0, threshold: 1.0 }, left: 2, right: 4 }
-        }),
+        ("a cycle", |m| m.trees[0].nodes[1] = split(0, 1.0, 1, 4)),
+        ("a child beyond the end", |m| m.trees[0].nodes[0] = split(0, 1.0, 1, 9)),
+        ("two parents", |m| m.trees[0].nodes[1] = split(0, 1.0, 2, 4)),
         ("an orphan", |m| m.trees[0].nodes.push(leaf(vec![]))),
-        ("an infinite threshold", |m| {
-            m.trees[0].nodes[0] =
-                Node::Split { test: Test::Numerical { slot: 0, threshold: f64::INFINITY }, left: 1, right: 2 }
-        }),
-        ("a threshold on a category", |m| {
-            m.trees[0].nodes[0] =
-                Node::Split { test: Test::Numerical { slot: 2, threshold: 1.0 }, left: 1, right: 2 }
-        }),
+        ("an infinite threshold", |m| m.trees[0].nodes[0] = split(0, f64::INFINITY, 1, 2)),
+        ("a threshold on a category", |m| m.trees[0].nodes[0] = split(2, 1.0, 1, 2)),
         ("an unknown category", |m| m.categories[2] = vec!["float".into()]),
         ("a choice twice", |m| m.trees[0].nodes[3] = leaf(vec![ranked(0, 0.0), ranked(0, 0.0)])),
         ("NaN", |m| m.trees[0].nodes[3] = leaf(vec![ranked(0, f64::NAN)])),
@@ -300,7 +273,7 @@ proptest! {
             };
             let mut ranking: Vec<RankedChoice> = (0..).zip(choices).filter(|(_, c)| c.0 > 0).map(ranked).collect();
             ranking.sort_by(|a, b| a.score.total_cmp(&b.score));
-            Leaf { samples: 3, unsure: None, ranking, ranges: vec![], outside: vec![] }
+            Leaf { samples: 3, ranking, ..Leaf::default() }
         };
         let leaves: Vec<Leaf> = trees.iter().map(leaf).collect();
         let trees = leaves.iter().map(|leaf| Tree { nodes: vec![Node::Leaf(leaf.clone())] }).collect();
@@ -317,7 +290,7 @@ proptest! {
 
 /// `if x == y then 1 else 0` on two categorical features.
 #[test]
-fn whether_two_categories_that_the_model_does_not_name_are_equal_is_not_said() {
+fn categories_that_the_model_does_not_name_may_be_equal_or_not() {
     let schema = Schema::new([Feature::categorical("x"), Feature::categorical("y")]).unwrap();
     let derived = [DerivedFeature { name: "same".into(), expression: "x == y or x == \"mentioned\"".into() }];
     let model = Model {
@@ -325,15 +298,7 @@ fn whether_two_categories_that_the_model_does_not_name_are_equal_is_not_said() {
         categories: vec![vec!["seen".into()], vec![], vec!["False".into(), "True".into()]],
         precondition: None,
         trees: vec![Tree {
-            nodes: vec![
-                Node::Split {
-                    test: Test::Categorical { slot: 2, category: "True".into() },
-                    left: 1,
-                    right: 2,
-                },
-                leaf(vec![ranked(0, 0.0)]),
-                leaf(vec![ranked(1, 0.0)]),
-            ],
+            nodes: vec![split_by(2, "True", 1, 2), leaf(vec![ranked(0, 0.0)]), leaf(vec![ranked(1, 0.0)])],
         }],
         ..model()
     };

@@ -93,9 +93,6 @@ fn compare(place: &Path, files: &Files) -> Result<Vec<(String, Change)>, Codegen
 }
 
 /// Returns the generated files below `place`.
-///
-/// # Errors
-/// [`CodegenError::Taken`] if anything else is there.
 fn existing(place: &Path) -> Result<Files, CodegenError> {
     let mut files = Files::new();
     match fs::symlink_metadata(place) {

@@ -87,9 +87,6 @@ impl Padding {
     }
 
     /// Checks the padded lengths of a context.
-    ///
-    /// # Errors
-    /// The first length that is not this padding's.
     pub fn check(self, context: &Context, sizes: [usize; 3]) -> Result<(), String> {
         for (dimension, size) in ["m", "k", "n"].into_iter().zip(sizes) {
             let name = format!("{dimension}_padded_length");
@@ -107,9 +104,6 @@ impl Padding {
 }
 
 /// Reads a whole number from 1 to `most`.
-///
-/// # Errors
-/// The expected and the found value.
 pub fn size(context: &Context, name: &str, most: u32) -> Result<usize, String> {
     match context.number(name) {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Checked here.
@@ -120,9 +114,6 @@ pub fn size(context: &Context, name: &str, most: u32) -> Result<usize, String> {
 }
 
 /// Reads the strides of a `rows × columns` matrix, and checks that the matrix is dense.
-///
-/// # Errors
-/// The expected and the found strides.
 pub fn strides(
     context: &Context,
     mat: &str,

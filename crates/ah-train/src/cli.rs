@@ -221,9 +221,6 @@ pub struct TrainArgs {
 
 impl TrainArgs {
     /// Returns the parameters with all logs.
-    ///
-    /// # Errors
-    /// [`TrainError::Parameter`] if logs and weights differ in number.
     pub fn params(&self) -> Result<Params, TrainError> {
         let logs = named(&self.also_train);
         if !self.weight.is_empty() && self.weight.len() != logs.len() {

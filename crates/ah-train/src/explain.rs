@@ -9,10 +9,6 @@ use crate::error::TrainError;
 
 /// Explains the decision of `model` for an input of `feature=value` pairs. A feature that is not given is
 /// undefined. `offered` are the choices that the program offers; empty if it does not list them.
-///
-/// # Errors
-/// [`TrainError::Parameter`] or [`TrainError::UnknownChoice`] names the pair or the choice that does not fit
-/// the model.
 pub fn explain(model: &Model, input: &[String], offered: &[String]) -> Result<Explanation, TrainError> {
     let values = values(model, input)?;
     let unknown = |name: &String| TrainError::UnknownChoice {

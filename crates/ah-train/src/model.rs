@@ -9,9 +9,6 @@ use crate::policy::Policy;
 use crate::promise::{Heuristic, Recipe, confidence};
 
 /// Returns the model of a heuristic that was learned from `inputs`, without its record.
-///
-/// # Errors
-/// Those of the learners, where the policy wants a threshold on the confidence.
 pub fn model(recipe: &Recipe<'_>, heuristic: &Heuristic, inputs: &[u32]) -> Result<Model, TrainError> {
     let (task, policy) = (recipe.task, recipe.policy);
     let mut trees = recipe.trees(heuristic, heuristic.threshold);

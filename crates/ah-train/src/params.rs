@@ -255,9 +255,6 @@ impl Params {
     }
 
     /// Checks every field.
-    ///
-    /// # Errors
-    /// [`TrainError::Parameter`] names the first flag that is out of range.
     pub fn check(mut self) -> Result<ValidParams, TrainError> {
         self.check_names()?;
         self.check_numbers()?;

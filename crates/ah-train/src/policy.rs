@@ -164,9 +164,6 @@ struct DefaultPolicy;
 impl Policy for DefaultPolicy {}
 
 /// Checks the fields of a `[training]` table that their types leave open.
-///
-/// # Errors
-/// [`TrainError::Expression`] names the field and what it may hold.
 pub fn check(optimization: &Optimization) -> Result<(), TrainError> {
     let policy = &optimization.training;
     let is_share = |x: Option<f64>| x.is_none_or(|x| x > 0.0 && x < 1.0);

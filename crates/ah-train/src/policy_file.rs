@@ -16,10 +16,6 @@ macro_rules! built_in {
 built_in!["pytorch_pad_mm", "pytorch_mm", "pytorch_mixed_mm"];
 
 /// Reads a training policy.
-///
-/// # Errors
-/// [`TrainError::Parameter`] lists the names if there is neither such a name nor such a file;
-/// [`TrainError::Optimization`] has line and column of bad TOML.
 pub fn read(name: &Path) -> Result<TrainingPolicy, TrainError> {
     let built_in = BUILT_IN.iter().find(|(known, _)| name == Path::new(known));
     if let Some((_, text)) = built_in {

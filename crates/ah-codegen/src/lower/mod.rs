@@ -127,9 +127,6 @@ fn variants<'m>(
 
 impl LoweredModel<'_> {
     /// Checks that generated code can number the features and categories.
-    ///
-    /// # Errors
-    /// [`CodegenError::TooMany`].
     pub fn check_size(&self) -> Result<(), CodegenError> {
         for (what, found) in [("features", self.used.len()), ("categories", self.texts.len())] {
             if found > MOST {

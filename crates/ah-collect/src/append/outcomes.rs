@@ -37,9 +37,6 @@ pub(super) struct OutcomesFile {
 
 impl OutcomesFile {
     /// Opens or makes the file that belongs to `log`.
-    ///
-    /// # Errors
-    /// I/O errors name the file.
     pub(super) fn open(log: &Path) -> Result<Self, LogError> {
         let path = beside(log);
         let file = OpenOptions::new().read(true).append(true).create(true).open(&path);
@@ -53,9 +50,6 @@ impl OutcomesFile {
     }
 
     /// Reads the inputs that were skipped as a whole. Cuts off a torn last line.
-    ///
-    /// # Errors
-    /// I/O errors name the file.
     pub(super) fn read(&mut self) -> Result<HashSet<String>, LogError> {
         let path = &self.path;
         let io = |action| move |source| LogError::Io { path: path.clone(), action, source };
@@ -85,9 +79,6 @@ impl OutcomesFile {
     }
 
     /// Appends these records, as one write.
-    ///
-    /// # Errors
-    /// I/O errors name the file.
     pub(super) fn append(
         &mut self,
         records: impl IntoIterator<Item = OutcomeRecord>,

@@ -50,9 +50,6 @@ fn tolerance(text: &str) -> Result<f64, String> {
 }
 
 /// Merges logs and prints the report.
-///
-/// # Errors
-/// A collector still runs, or [`merge`] refuses.
 pub fn merge_logs(flags: &MergeFlags) -> Result<u8, CollectError> {
     flags.logs.iter().try_for_each(|log| expect_idle(log))?;
     let options = MergeOptions {

@@ -44,21 +44,12 @@ const JUDGE_SEED: u64 = 1000;
 /// The runners of a program.
 pub trait RunnerSource {
     /// Opens one runner for each device. `name` is the optimization of the model to judge.
-    ///
-    /// # Errors
-    /// There is no such optimization, or its device cannot be opened.
     fn open(&self, name: Option<&str>, limits: Limits) -> Result<Vec<Box<dyn Runner>>, CollectError>;
 
     /// Opens the runner of a process that was started as a worker.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
     fn open_in_worker(&self) -> Result<Box<dyn Runner>, CollectError>;
 
     /// Returns the optimization of a log with this name, if it is known.
-    ///
-    /// # Errors
-    /// A file of the user's cannot be read.
     fn optimization(&self, name: &str) -> Result<Option<Optimization>, CollectError>;
 
     /// Returns the work that the winners of a log do in a second, if the program knows the work of an input.
@@ -68,16 +59,10 @@ pub trait RunnerSource {
     }
 
     /// Returns what can be measured.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
     fn list(&self) -> Result<Vec<Listing>, CollectError>;
 }
 
 /// Runs a command line and returns its [exit code](ah_cli::exit).
-///
-/// # Errors
-/// The reason why it could not do its work.
 pub fn run(source: &dyn RunnerSource, flags: &RunFlags) -> Result<u8, CollectError> {
     if flags.worker {
         signals::ignore();

@@ -39,9 +39,6 @@ pub struct ReportFlags {
 }
 
 /// Writes the page.
-///
-/// # Errors
-/// A log cannot be read, or the page cannot be written.
 pub fn report_log(flags: &ReportFlags) -> Result<u8, CollectError> {
     let log = read_with(&flags.logs, ReadOptions { skip_bad_rows: flags.skip_bad_rows, max_rows: None })?;
     let optimization = match &flags.optimization {

@@ -58,9 +58,6 @@ impl Draw {
 
 /// Checks how the features are drawn. Returns them in the order of the features; `None` for a feature that is not
 /// drawn.
-///
-/// # Errors
-/// The mistake in words, to be printed after the table's name.
 pub(super) fn check(
     inputs: &BTreeMap<String, Draw>,
     optimization: &Optimization,
@@ -93,9 +90,6 @@ pub(super) fn check(
 }
 
 /// Draws a context.
-///
-/// # Errors
-/// A feature has no range; `table` names the missing entry's table.
 pub(super) fn draw(
     optimization: &Optimization,
     draws: &[Option<Draw>],

@@ -8,10 +8,6 @@ use ah_types::{Context, Feature, FeatureKind, Schema, Value};
 
 /// Reads the contexts of a file. A log has its inputs. In CSV, each further column is a value beside the
 /// features; it is not logged, but a command can use it.
-///
-/// # Errors
-/// [`LogError`] with file, line, column, expected and found; also for a context outside the runner's
-/// domain.
 pub fn read_inputs(path: &Path, runner: &dyn Runner, schema: &Schema) -> Result<Vec<Context>, LogError> {
     let io = |source| LogError::Io { path: path.to_owned(), action: "read", source };
     let is_log = std::fs::read(path).map_err(io)?.first().is_some_and(|b| [b'{', 0x1f].contains(b));

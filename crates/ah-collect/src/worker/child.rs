@@ -10,9 +10,6 @@ use super::protocol::{Answer, Request};
 use ah_measure::{Failure, Runner};
 
 /// Serves `runner` over standard input and output. The parent reports an `Err`.
-///
-/// # Errors
-/// The parent is gone.
 pub fn serve<E: ToString>(runner: Result<Box<dyn Runner>, E>) -> io::Result<()> {
     // Kernels may print, so the stream is locked for one answer at a time, and an answer starts on a line
     // of its own.

@@ -21,9 +21,6 @@ pub use parent::Worker;
 pub use process::{Limits, command};
 
 /// Starts `command`, a program that calls [`serve`].
-///
-/// # Errors
-/// The reason why it could not start or open its device.
 pub fn start(command: Command, limits: Limits, optimization: Optimization) -> Result<Worker, String> {
     Worker::over(process::Link::new(command, limits), optimization)
 }

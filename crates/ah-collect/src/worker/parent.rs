@@ -19,9 +19,6 @@ pub struct Worker {
 
 impl Worker {
     /// Starts the process of `link`.
-    ///
-    /// # Errors
-    /// The reason why it could not start or open its device.
     pub(super) fn over(mut link: Link, optimization: Optimization) -> Result<Self, String> {
         match link.start()? {
             Answer::Ready { device, choices, timing } => {

@@ -26,9 +26,6 @@ impl Default for Limits {
 }
 
 /// Returns the command that starts this program again, as a worker with these arguments.
-///
-/// # Errors
-/// The system does not know the path of this program.
 pub fn command(arguments: impl IntoIterator<Item = String>) -> Result<Command, CollectError> {
     let program = std::env::current_exe()
         .map_err(|e| CollectError::Device(format!("cannot find this program to start a worker: {e}")))?;

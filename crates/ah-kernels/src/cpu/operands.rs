@@ -14,9 +14,6 @@ const LARGEST: u32 = 1 << 30;
 const MAX_ELEMENTS: usize = 1 << 30;
 
 /// Returns the number of elements of a `rows × cols` array.
-///
-/// # Errors
-/// [`Failure::Skipped`] if they are too many to measure on.
 pub(super) fn elements(rows: usize, cols: usize) -> Result<usize, Failure> {
     let count = rows.checked_mul(cols).filter(|n| *n <= MAX_ELEMENTS);
     count
@@ -34,9 +31,6 @@ pub(super) struct Operand {
 
 impl Operand {
     /// Draws numbers from −1 to 1.
-    ///
-    /// # Errors
-    /// As [`elements`].
     pub(super) fn random(
         rows: usize,
         cols: usize,
@@ -64,9 +58,6 @@ impl Operand {
 }
 
 /// Reads m, k and n of a product, and checks that it is one in float32.
-///
-/// # Errors
-/// The first feature outside the domain, in words.
 pub(super) fn product(context: &Context) -> Result<[usize; 3], String> {
     for (name, expected) in
         [("mat1_dtype", "torch.float32"), ("mat2_dtype", "torch.float32"), ("using_tf32", "False")]
@@ -80,17 +71,11 @@ pub(super) fn product(context: &Context) -> Result<[usize; 3], String> {
 }
 
 /// Reads a size.
-///
-/// # Errors
-/// It is not a whole number, or out of range.
 pub(super) fn size(context: &Context, name: &str) -> Result<usize, String> {
     features::size(context, name, LARGEST)
 }
 
 /// Reads the strides of a dense matrix of this size in memory.
-///
-/// # Errors
-/// The expected and the found strides.
 pub(super) fn strides(context: &Context, mat: &str, size: (usize, usize)) -> Result<(usize, usize), String> {
     features::strides(context, mat, size, LARGEST)
 }
@@ -130,9 +115,6 @@ impl Projection {
     }
 
     /// Checks a row-major product.
-    ///
-    /// # Errors
-    /// [`Failure::Failed`] with the first row that is wrong.
     pub(super) fn check(&self, c: &[f32]) -> Result<(), Failure> {
         for (i, (row, expected)) in c.chunks_exact(self.signs.len()).zip(&self.expected).enumerate() {
             let found: f64 = row.iter().zip(&self.signs).map(|(c, x)| f64::from(*c) * x).sum();

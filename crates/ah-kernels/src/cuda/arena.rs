@@ -77,18 +77,12 @@ impl Arena {
     }
 
     /// Returns new buffers of these sizes. The buffers of earlier calls become invalid.
-    ///
-    /// # Errors
-    /// [`CudaError`] if memory runs out.
     pub(crate) fn cut<const N: usize>(&mut self, bytes: [usize; N]) -> Result<[Buffer; N], CudaError> {
         let buffers = self.cut_all(&bytes)?;
         Ok(std::array::from_fn(|i| buffers[i]))
     }
 
     /// Returns new buffers of these sizes. The buffers of earlier calls become invalid.
-    ///
-    /// # Errors
-    /// [`CudaError`] if memory runs out.
     pub(crate) fn cut_all(&mut self, bytes: &[usize]) -> Result<Vec<Buffer>, CudaError> {
         let total: usize = bytes.iter().map(|b| b.next_multiple_of(ALIGNMENT)).sum();
         if self.block.as_ref().is_none_or(|b| b.buffer.bytes < total) {

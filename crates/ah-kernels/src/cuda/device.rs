@@ -71,9 +71,6 @@ impl Grid {
 }
 
 /// Returns the number of GPUs.
-///
-/// # Errors
-/// The driver is missing or does not work.
 pub(crate) fn count() -> Result<u32, CudaError> {
     Library::Driver.require()?;
     let count = CudaContext::device_count()
@@ -83,9 +80,6 @@ pub(crate) fn count() -> Result<u32, CudaError> {
 
 impl Gpu {
     /// Opens the GPU of this index.
-    ///
-    /// # Errors
-    /// A library is missing, the driver is too old, or there is no such GPU.
     pub(crate) fn open(index: u32) -> Result<Self, CudaError> {
         let count = count()?;
         if index >= count {

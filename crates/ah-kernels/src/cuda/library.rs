@@ -50,9 +50,6 @@ impl Library {
     }
 
     /// Checks that the library is installed.
-    ///
-    /// # Errors
-    /// The library's name and the remedy.
     pub(crate) fn require(self) -> Result<(), CudaError> {
         if self.is_there() {
             return Ok(());
@@ -62,9 +59,6 @@ impl Library {
 }
 
 /// Returns cuBLAS's version, for example `13.0.2`.
-///
-/// # Errors
-/// cuBLAS does not answer.
 pub(crate) fn cublas_version() -> Result<String, CudaError> {
     use sys::libraryPropertyType_t as Property;
     let property = |which| {

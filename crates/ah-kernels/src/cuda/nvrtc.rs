@@ -63,9 +63,6 @@ impl Compiler {
     }
 
     /// Returns the machine code of `source` under these definitions (`NAME=VALUE`).
-    ///
-    /// # Errors
-    /// [`CudaError::Compile`] with the compiler's messages.
     pub(crate) fn compile(&self, source: Source, defines: &[String]) -> Result<Vec<u8>, CudaError> {
         let text = match source.options {
             None => format!(

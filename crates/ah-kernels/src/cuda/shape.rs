@@ -41,9 +41,6 @@ pub(crate) struct Shape {
 
 impl Shape {
     /// Reads the features.
-    ///
-    /// # Errors
-    /// The first feature outside the domain, in words.
     pub(crate) fn of(context: &Context) -> Result<Self, String> {
         let [m, k, n] = [size(context, "m")?, size(context, "k")?, size(context, "n")?];
         let (a, b) = (element(context, "mat1_dtype")?, element(context, "mat2_dtype")?);
@@ -62,9 +59,6 @@ impl Shape {
     }
 
     /// Reads the features of a product whose operands have the same floating-point type.
-    ///
-    /// # Errors
-    /// As [`of`](Self::of), and the two types if they differ.
     pub(crate) fn of_floats(context: &Context) -> Result<Self, String> {
         let shape = Self::of(context)?;
         if shape.a == shape.b && Element::FLOATS.contains(&shape.a) {
@@ -80,17 +74,11 @@ impl Shape {
 }
 
 /// Reads a size.
-///
-/// # Errors
-/// It is not a whole number, or out of range.
 pub(crate) fn size(context: &Context, name: &str) -> Result<usize, String> {
     features::size(context, name, LARGEST)
 }
 
 /// Reads an element type.
-///
-/// # Errors
-/// The name of a type that is not known here.
 pub(crate) fn element(context: &Context, name: &str) -> Result<Element, String> {
     let found = context.category(name).unwrap_or_default();
     Element::from_name(found).ok_or_else(|| format!("{name}: this backend knows no type {found:?}"))

@@ -14,9 +14,6 @@ use crate::error::TrainError;
 /// Returns the optimization's precondition for the log's device, and the inputs outside it.
 ///
 /// If enough measured inputs are outside it, it is left out: the log shows that the domain is larger.
-///
-/// # Errors
-/// [`TrainError::Expression`] if it does not fit the log.
 pub fn precondition(
     optimization: &Optimization,
     metadata: &Metadata,
@@ -50,9 +47,6 @@ pub fn precondition(
 
 /// Returns the conditions under which choices can run, by the optimization and by the log. If both name a choice,
 /// the optimization counts. A choice that the log lacks may be in the logs of other devices.
-///
-/// # Errors
-/// [`TrainError::Expression`] if a rule does not fit the log.
 pub fn eligible(
     optimization: &Optimization,
     metadata: &Metadata,
@@ -77,9 +71,6 @@ pub fn eligible(
 }
 
 /// Returns the condition in a field of the optimization.
-///
-/// # Errors
-/// [`TrainError::Expression`] if it does not fit the log.
 pub fn truth(
     optimization: &Optimization,
     what: &'static str,

@@ -7,9 +7,6 @@ use rustc_hash::FxHashMap;
 use crate::error::TrainError;
 
 /// Takes these features out of a log. Inputs that differ in nothing else become one.
-///
-/// # Errors
-/// [`TrainError::UnknownFeature`] for a name that the log does not have.
 pub fn exclude(log: &mut Log, names: &[String]) -> Result<(), TrainError> {
     if names.is_empty() {
         return Ok(());

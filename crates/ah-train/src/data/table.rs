@@ -200,9 +200,6 @@ impl Table {
     }
 
     /// [`choice_id`](Self::choice_id) of a choice that `flag` names.
-    ///
-    /// # Errors
-    /// [`TrainError::UnknownChoice`] proposes a similar name.
     pub fn named(&self, flag: &'static str, choice: String) -> Result<ChoiceId, TrainError> {
         self.choice_id(&choice).ok_or_else(|| TrainError::UnknownChoice {
             flag,

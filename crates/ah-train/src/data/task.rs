@@ -72,9 +72,6 @@ pub struct Task {
 
 impl Task {
     /// Reads the logs and makes them ready.
-    ///
-    /// # Errors
-    /// [`TrainError`] if a log, the optimization or a name is wrong, or the log holds too little.
     pub fn read(params: &ValidParams, policy: Option<&dyn Policy>) -> Result<Self, TrainError> {
         let (mut log, devices) = read_logs(params)?;
         if params.test_split == SplitBy::Device && devices.len() < 2 {
@@ -124,9 +121,6 @@ impl Task {
     }
 
     /// Returns the same task with further derived features. Inputs where one is undefined are not learned from.
-    ///
-    /// # Errors
-    /// [`TrainError::Derived`] for a feature that does not fit the log.
     pub fn with_derived(mut self, further: Vec<DerivedFeature>) -> Result<Self, TrainError> {
         let (logged, given) = (self.features.base().clone(), self.features.derived());
         let derived: Vec<DerivedFeature> = given.iter().map(|(d, _)| d.clone()).chain(further).collect();
@@ -192,10 +186,6 @@ impl Task {
     }
 
     /// Holds out the test part. Inputs of further logs stay in the training part.
-    ///
-    /// # Errors
-    /// [`TrainError::TooLittle`] if the test part is empty or the training part too small for the
-    /// policy's folds.
     pub fn hold_out(&self, by: SplitBy, policy: &dyn Policy, seed: u64) -> Result<Partition, TrainError> {
         let keys = self.keys(by, &self.usable);
         let Partition { mut training, mut held_out } =

@@ -11,10 +11,6 @@ use super::table::Table;
 use crate::error::TrainError;
 
 /// Multiplies the weights of the table's inputs by those of the file. Returns warnings.
-///
-/// # Errors
-/// [`TrainError::Io`] with the file; [`TrainError::Malformed`] with the line, also where one input has
-/// two weights.
 pub fn read(path: &Path, table: &mut Table) -> Result<Vec<String>, TrainError> {
     let text = std::fs::read_to_string(path).map_err(|source| TrainError::Io {
         path: path.to_owned(),

@@ -17,9 +17,6 @@ pub struct DeviceKeys {
 }
 
 /// Returns the device that the flags name.
-///
-/// # Errors
-/// [`ImportError`] if `--device` is not a log.
 pub fn keys(params: &ImportParams) -> Result<DeviceKeys, ImportError> {
     let Some(path) = &params.device else {
         return Ok(DeviceKeys {

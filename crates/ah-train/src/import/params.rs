@@ -102,9 +102,6 @@ pub enum Format {
 
 impl ImportParams {
     /// Checks what can be checked without the tables.
-    ///
-    /// # Errors
-    /// [`ImportError::Parameter`] names the first flag that is wrong.
     pub(super) fn check(&self) -> Result<(), ImportError> {
         let wrong = |flag, expected: &str, found: String| Err(ImportError::parameter(flag, expected, found));
         if self.tables.is_empty() {

@@ -52,9 +52,6 @@ pub struct Roles {
 
 impl Roles {
     /// Finds the columns that the flags name, or the format by itself.
-    ///
-    /// # Errors
-    /// [`ImportError::UnknownColumn`]; [`ImportError::Parameter`] if a flag is missing.
     pub fn find(path: &Path, table: &dyn Table, params: &ImportParams) -> Result<Self, ImportError> {
         let defaults = table.defaults();
         let finder = Finder::new(path, table.columns(), params);

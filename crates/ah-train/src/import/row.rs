@@ -54,9 +54,6 @@ impl RowReader {
     }
 
     /// Reads the table's current row into `features` and `choices`.
-    ///
-    /// # Errors
-    /// The fault of the row.
     pub fn read(&mut self, table: &dyn Table) -> Result<(), Fault> {
         for (role, feature) in self.roles.features.iter().zip(&mut self.features) {
             feature.read(role, table)?;

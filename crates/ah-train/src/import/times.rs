@@ -28,9 +28,6 @@ pub struct TimeRules {
 
 impl TimeRules {
     /// Adds the timings in a cell of `column` to `timings`.
-    ///
-    /// # Errors
-    /// The expected contents of the cell.
     pub fn read(&self, column: &str, cell: &Cell<'_>, timings: &mut Vec<Timing>) -> Result<(), Fault> {
         if let Cell::List(list) = cell {
             return list.iter().try_for_each(|cell| self.read(column, cell, timings));

@@ -39,9 +39,6 @@ pub fn text(model: &Model) -> String {
 }
 
 /// Writes the graph to `path`.
-///
-/// # Errors
-/// [`TrainError::Io`] names the file.
 pub fn write(model: &Model, path: &Path) -> Result<(), TrainError> {
     artefact::write_atomic(path, text(model).as_bytes()).map_err(|source| TrainError::Io {
         path: path.to_owned(),

@@ -81,9 +81,6 @@ pub(super) struct CommandChoice {
 
 impl CommandsTable {
     /// Checks the table against its optimization.
-    ///
-    /// # Errors
-    /// The mistake in words.
     pub(super) fn check(self, optimization: &Optimization) -> Result<Commands, String> {
         let template = |role: &str, text: &Option<CommandText>| match text {
             Some(text) => {

@@ -42,10 +42,6 @@ pub(super) struct Success {
 
 /// Runs a command in a process group of its own, so that Ctrl-C does not reach it, and kills the whole
 /// group after `limit`. `text` is the command for messages.
-///
-/// # Errors
-/// [`Failure::Skipped`] if the program is not installed, else [`Failure::Failed`] with the end of its
-/// standard error.
 pub(super) fn run(
     mut command: Command,
     text: &str,

@@ -30,9 +30,6 @@ const TIMING: TimingPolicy = TimingPolicy {
 
 /// Returns the runner of the commands in an optimization's TOML file; `None` if it has none. A command is
 /// killed after `limit`.
-///
-/// # Errors
-/// The file cannot be read, or its commands are malformed.
 pub fn open_commands(path: &Path, limit: Duration) -> Result<Option<Box<dyn Runner>>, CollectError> {
     let optimization = Optimization::read(path)?;
     let malformed = |message| OptimizationError::Toml { path: path.to_owned(), message };

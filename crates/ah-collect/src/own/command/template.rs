@@ -45,9 +45,6 @@ const SHELL_SYNTAX: &[char] = &['\'', '"', '\\', '|', '<', '>', ';', '&', '$', '
 
 impl CommandTemplate {
     /// Reads a command; `shell` allows scripts.
-    ///
-    /// # Errors
-    /// The mistake in words.
     pub(super) fn new(text: &CommandText, shell: bool) -> Result<Self, String> {
         let arguments = match text {
             CommandText::Line(line) if shell => return Ok(Self::Shell(pieces(line)?)),
@@ -81,9 +78,6 @@ impl CommandTemplate {
     }
 
     /// Returns the command with these values, and its text for messages.
-    ///
-    /// # Errors
-    /// A name has no value.
     pub(super) fn fill(&self, value: impl Fn(&str) -> Option<String>) -> Result<(Command, String), String> {
         match self {
             Self::Arguments(arguments) => {

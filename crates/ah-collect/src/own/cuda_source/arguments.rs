@@ -83,9 +83,6 @@ impl Arguments {
     }
 
     /// Returns the buffers and the arguments on an input with these features.
-    ///
-    /// # Errors
-    /// A size or a value is not a number that can be used, in words.
     pub(super) fn plan(&self, features: &[Value]) -> Result<(Vec<BufferPlan>, Vec<Argument>), String> {
         let buffers = self.buffers.iter().map(|buffer| {
             Ok(BufferPlan {

@@ -94,9 +94,6 @@ impl CudaKernel {
     }
 
     /// Returns the launches on this input.
-    ///
-    /// # Errors
-    /// The input cannot be made, in words.
     pub(super) fn plan(&self, context: &Context) -> Result<InputPlan, String> {
         let features = self.row(context)?;
         let (buffers, arguments) = self.arguments.plan(&features)?;

@@ -60,9 +60,6 @@ pub struct CudaSource {
 
 impl CudaSource {
     /// Reads the table `[cuda]` of a file; `None` if it has none.
-    ///
-    /// # Errors
-    /// The file cannot be read, or the table is malformed: the line, what was expected and what was found.
     pub fn read(path: &Path) -> Result<Option<Self>, CollectError> {
         let optimization = Optimization::read(path)?;
         let malformed = |message| OptimizationError::Toml { path: path.to_owned(), message };
@@ -92,9 +89,6 @@ impl CudaSource {
     }
 
     /// Opens the runner on the GPU of this index.
-    ///
-    /// # Errors
-    /// There is no such GPU, or a library is missing or too old.
     pub fn open(self, device: u32) -> Result<Box<dyn Runner>, CollectError> {
         runner::open(self.optimization, self.kernel, device)
     }

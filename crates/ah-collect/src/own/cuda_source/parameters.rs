@@ -22,9 +22,6 @@ pub(super) struct CudaChoice {
 }
 
 /// Returns the features, followed by the parameters.
-///
-/// # Errors
-/// A parameter has no value, values of two kinds, or a name that is no macro or is taken.
 pub(super) fn extend(
     features: &Schema,
     parameters: &BTreeMap<String, Spanned<Vec<ScalarText>>>,
@@ -66,10 +63,6 @@ fn parameter(value: &ScalarText) -> Value {
 }
 
 /// Returns every combination of the parameters that these conditions allow.
-///
-/// # Errors
-/// There are more than [`MOST_CHOICES`] combinations, the conditions allow fewer than two, or two have
-/// the same name.
 pub(super) fn choices(
     parameters: &BTreeMap<String, Spanned<Vec<ScalarText>>>,
     features: &Schema,

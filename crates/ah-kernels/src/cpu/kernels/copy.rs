@@ -10,9 +10,6 @@ const SQUARE: usize = 16;
 
 /// Copies `from` into `buffer` as a row-major `rows × cols` matrix, which is at least as large. The rest
 /// is zeros.
-///
-/// # Errors
-/// [`KernelError::OutOfMemory`].
 pub(super) fn copy_rows<'b>(
     from: MatRef,
     rows: usize,

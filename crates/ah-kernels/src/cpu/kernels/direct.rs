@@ -35,9 +35,6 @@ pub(super) struct DirectProduct<'a, const MR: usize, const NV: usize> {
 
 impl<const MR: usize, const NV: usize> DirectProduct<'_, MR, NV> {
     /// Computes the product with the vectors of `set`.
-    ///
-    /// # Errors
-    /// [`KernelError::OutOfMemory`] if a copy of B is needed and does not fit.
     pub fn run(self, set: InstructionSet) -> Result<(), KernelError> {
         set.run(self)
     }

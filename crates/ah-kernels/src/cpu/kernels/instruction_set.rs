@@ -42,9 +42,6 @@ impl InstructionSet {
     }
 
     /// Checks that this processor has it.
-    ///
-    /// # Errors
-    /// The missing features in words: "the processor lacks avx512f, avx512vl".
     pub fn available(self) -> Result<(), String> {
         let missing = self.missing();
         if missing.is_empty() { Ok(()) } else { Err(format!("the processor lacks {}", missing.join(", "))) }

@@ -33,9 +33,6 @@ impl Deref for MatRef<'_> {
 
 impl<'a> MatRef<'a> {
     /// Views `data` as a matrix. Strides count elements and may take any value, 0 included.
-    ///
-    /// # Errors
-    /// [`KernelError::SliceTooShort`] if the last element lies behind the slice.
     pub fn new(
         data: &'a [f32],
         rows: usize,
@@ -48,9 +45,6 @@ impl<'a> MatRef<'a> {
     }
 
     /// Views `data` as a matrix whose rows follow each other without a gap.
-    ///
-    /// # Errors
-    /// As [`MatRef::new`].
     pub fn row_major(data: &'a [f32], rows: usize, cols: usize) -> Result<Self, KernelError> {
         Self::new(data, rows, cols, cols, 1)
     }
@@ -103,10 +97,6 @@ impl Deref for MatMut<'_> {
 
 impl<'a> MatMut<'a> {
     /// Views `data` as a writable matrix.
-    ///
-    /// # Errors
-    /// [`KernelError::SliceTooShort`] if the last element lies behind the slice,
-    /// [`KernelError::OverlappingRows`] if `row_stride < cols`.
     pub fn new(
         data: &'a mut [f32],
         rows: usize,
@@ -121,9 +111,6 @@ impl<'a> MatMut<'a> {
     }
 
     /// Views `data` as a writable matrix whose rows follow each other without a gap.
-    ///
-    /// # Errors
-    /// As [`MatMut::new`].
     pub fn row_major(data: &'a mut [f32], rows: usize, cols: usize) -> Result<Self, KernelError> {
         Self::new(data, rows, cols, cols)
     }

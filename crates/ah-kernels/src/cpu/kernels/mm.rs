@@ -74,9 +74,6 @@ impl MatMul {
     }
 
     /// Checks that this processor can run the choice. The libraries choose their instruction set at run time.
-    ///
-    /// # Errors
-    /// The missing features, in words.
     pub fn available(&self) -> Result<(), String> {
         match self.kernel {
             Kernel::Gemm | Kernel::MatrixMultiply => Ok(()),
@@ -85,10 +82,6 @@ impl MatMul {
     }
 
     /// Computes `c = a · b`. The former contents of `c` do not matter; nothing outside it is touched.
-    ///
-    /// # Errors
-    /// [`KernelError::ShapeMismatch`], [`KernelError::OutOfMemory`] if an operand must be copied and no
-    /// memory is left, or [`KernelError::Unavailable`] on the wrong processor.
     pub fn run(
         &self,
         a: MatRef,

@@ -28,9 +28,6 @@ pub fn alignment() -> usize {
 }
 
 /// Rounds a size up to the [`alignment`].
-///
-/// # Errors
-/// [`KernelError::OutOfMemory`] if the result is beyond `usize`.
 fn padded(size: usize) -> Result<usize, KernelError> {
     size.checked_next_multiple_of(alignment()).ok_or(KernelError::OutOfMemory { elements: usize::MAX })
 }
@@ -51,9 +48,6 @@ impl<'a> Side<'a> {
     /// Returns an operand that lies padded in memory: the first `rows × cols` elements of `padded`, whose own
     /// sizes are the multiples of [`alignment`] above. The rest of `padded` must be zeros: any other value
     /// there wastes arithmetic, and an infinity makes sums NaN.
-    ///
-    /// # Errors
-    /// [`KernelError::ShapeMismatch`] if the sizes of `padded` are not those multiples.
     pub fn prepadded(mat: MatRef<'a>, rows: usize, cols: usize) -> Result<Self, KernelError> {
         let expected = (padded(rows)?, padded(cols)?);
         if (mat.rows, mat.cols) != expected {
@@ -106,9 +100,6 @@ impl PadMm {
     }
 
     /// Computes `c = a · b`.
-    ///
-    /// # Errors
-    /// [`KernelError::ShapeMismatch`], or [`KernelError::OutOfMemory`] if the copies find no memory.
     pub fn run(self, a: Side, b: Side, c: &mut MatMut, scratch: &mut Scratch) -> Result<(), KernelError> {
         check_product(a.mat, b.mat, c)?;
         if c.rows == 0 || c.cols == 0 {

@@ -30,9 +30,6 @@ impl AlignedBuffer {
     const LINE: usize = 64;
 
     /// Returns `len` elements with unspecified contents. `None` stands for a length beyond `usize`.
-    ///
-    /// # Errors
-    /// [`KernelError::OutOfMemory`].
     pub fn take(&mut self, len: Option<usize>) -> Result<&mut [f32], KernelError> {
         let slack = Self::LINE / size_of::<f32>();
         let needed = len.and_then(|len| len.checked_add(slack));

@@ -72,19 +72,11 @@ impl Softmax {
     }
 
     /// Checks that this processor can run the choice.
-    ///
-    /// # Errors
-    /// The missing features, in words.
     pub fn available(&self) -> Result<(), String> {
         self.set.available()
     }
 
     /// Writes the softmax of each row of `input` to `output`. Both have `rows` rows of `cols` elements.
-    ///
-    /// # Errors
-    /// [`KernelError::ShapeMismatch`] if a slice does not hold `rows × cols` elements,
-    /// [`KernelError::OutOfMemory`] if a row finds no memory for its copy, or
-    /// [`KernelError::Unavailable`] on the wrong processor.
     pub fn run(
         &self,
         input: &[f32],

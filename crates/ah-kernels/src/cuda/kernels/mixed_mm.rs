@@ -98,9 +98,6 @@ impl MixedMm {
     }
 
     /// Returns how to launch the kernel on this input.
-    ///
-    /// # Errors
-    /// The reason why the input is not suitable.
     pub fn launch(&self, problem: &MixedMmProblem, limits: &Limits) -> Result<Launch, Ineligibility> {
         let &MixedMmProblem { m, n, k, transposed, .. } = problem;
         limits.capability((8, 0), "8.0")?;

@@ -121,9 +121,6 @@ impl Mm {
     }
 
     /// Returns how to launch the kernel on this input.
-    ///
-    /// # Errors
-    /// The reason why the input is not suitable.
     pub fn launch(&self, problem: &MmProblem, limits: &Limits) -> Result<Launch, Ineligibility> {
         let &MmProblem { m, n, k, transposed, .. } = problem;
         limits.capability((8, 0), "8.0")?;

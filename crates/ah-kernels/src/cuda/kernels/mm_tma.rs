@@ -97,9 +97,6 @@ impl MmTma {
     }
 
     /// Returns how to launch the kernel on this input.
-    ///
-    /// # Errors
-    /// The reason why the input is not suitable.
     pub fn launch(&self, problem: &MmProblem, limits: &Limits) -> Result<Launch, Ineligibility> {
         let &MmProblem { m, n, k, .. } = problem;
         if limits.capability.0 != 9 {

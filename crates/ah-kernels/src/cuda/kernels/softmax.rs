@@ -136,9 +136,6 @@ impl Softmax {
     }
 
     /// Returns how to launch the kernel on this input. The definitions fix the size of a cluster.
-    ///
-    /// # Errors
-    /// The reason why the input is not suitable.
     pub fn launch(&self, problem: &SoftmaxProblem, limits: &Limits) -> Result<Launch, Ineligibility> {
         let &SoftmaxProblem { rows, columns, .. } = problem;
         limits.capability((8, 0), "8.0")?;

@@ -32,9 +32,6 @@ const KNOWN: [Tool; 4] = [
 ];
 
 /// Reads the document of a known tool.
-///
-/// # Errors
-/// [`Misfit`] if no known tool wrote it, or it is malformed.
 pub fn recognize(document: &Json) -> Result<Results, Misfit> {
     if let Some(tool) = KNOWN.iter().find(|tool| document.pointer(tool.mark).is_some()) {
         return (tool.read)(document).map_err(|misfit| Misfit {

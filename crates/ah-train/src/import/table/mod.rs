@@ -17,9 +17,6 @@ use super::error::ImportError;
 use super::params::Format;
 
 /// Opens the table in a file.
-///
-/// # Errors
-/// [`ImportError`] if the file cannot be read or is not of its format.
 pub fn open(path: &Path, format: Option<Format>) -> Result<Box<dyn Table>, ImportError> {
     let format = match format {
         Some(format) => format,

@@ -12,9 +12,6 @@ pub trait Table {
     fn columns(&self) -> &[String];
 
     /// Goes to the next row; returns false at the end.
-    ///
-    /// # Errors
-    /// [`ImportError::Row`] for a row that can be skipped, any other error if reading ends.
     fn advance(&mut self) -> Result<bool, ImportError>;
 
     /// Returns a cell of the current row.

@@ -65,9 +65,6 @@ pub fn markdown(model: &Model, evaluation: &Evaluation, study: Option<&Study>) -
 }
 
 /// Writes the page (or Markdown, if `path` ends in `.md`).
-///
-/// # Errors
-/// [`TrainError::Io`] names the file.
 pub fn write(
     model: &Model,
     evaluation: &Evaluation,

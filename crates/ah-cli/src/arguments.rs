@@ -37,7 +37,6 @@ impl TerminalFlags {
 }
 
 /// Parses this process's arguments. Wrong ones, `--help` and `--version` end the process.
-#[must_use]
 pub fn parse<T: Parser>() -> T {
     T::from_arg_matches(&matches(command::<T>())).unwrap_or_else(|e| e.exit())
 }
@@ -53,7 +52,6 @@ pub(crate) fn command<T: CommandFactory>() -> Command {
 }
 
 /// Matches this process's arguments against a command; see [`parse`].
-#[must_use]
 pub fn matches(command: Command) -> clap::ArgMatches {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     #[cfg(feature = "shell")]
@@ -89,7 +87,6 @@ pub fn one_of<T: Clone + Send + Sync + 'static, const N: usize>(
 
 /// Returns what is wrong with the examples in the help texts of a command and its subcommands: each needs one,
 /// and each must be a valid command line. For tests.
-#[must_use]
 pub fn wrong_examples(command: &Command) -> Vec<String> {
     let tool = command.get_name();
     let of = |part: &Command| part.get_after_help().map(ToString::to_string).unwrap_or_default();

@@ -53,7 +53,6 @@ impl FatalError for OutputError {
 }
 
 /// Ends a command line: returns its exit code, or prints its error with all causes on standard error.
-#[must_use]
 pub fn finish<E: FatalError>(result: Result<u8, E>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),

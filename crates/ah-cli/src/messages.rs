@@ -49,13 +49,11 @@ pub fn set_style(color: Color, verbosity: Verbosity) {
 }
 
 /// Returns true if the tool prints only results, warnings and errors (`-q`).
-#[must_use]
 pub fn is_quiet() -> bool {
     VERBOSITY.load(Ordering::Relaxed) == Verbosity::Quiet as u8
 }
 
 /// Returns true if the tool prints details too (`-v`).
-#[must_use]
 pub fn is_verbose() -> bool {
     VERBOSITY.load(Ordering::Relaxed) == Verbosity::Verbose as u8
 }

@@ -45,7 +45,6 @@ pub(crate) fn raw_stderr(text: &str) {
 /// ```
 /// assert_eq!(ah_cli::printable("a\u{1b}[2Jb\n"), "a\\u{1b}[2Jb\n");
 /// ```
-#[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     let harmful = |c: char| c.is_control() && c != '\n' && c != '\t';
     if !text.contains(harmful) {

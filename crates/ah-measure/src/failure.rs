@@ -29,7 +29,6 @@ impl Failure {
     }
 
     /// Returns the reason.
-    #[must_use]
     pub fn reason(&self) -> &str {
         match self {
             Self::Skipped(reason) | Self::Failed(reason) | Self::DeviceLost(reason) => reason,

@@ -6,7 +6,6 @@ use std::fs;
 use ah_types::{Cpu, Device};
 
 /// Returns the processor that this program runs on.
-#[must_use]
 pub fn this_cpu() -> Device {
     Device::Cpu(Cpu {
         model: model().unwrap_or_else(|| std::env::consts::ARCH.to_owned()),

@@ -18,7 +18,6 @@ pub const LEAST_SAMPLES: usize = 6;
 /// assert_eq!(relative_error(&[10.0, 10.1, 9.9, 10.0, 10.2, 9.8]), Some((10.2 - 9.8) / 2.0 / 10.0));
 /// assert_eq!(relative_error(&[10.0; 5]), None);
 /// ```
-#[must_use]
 pub fn relative_error(samples: &[f64]) -> Option<f64> {
     let n = samples.len();
     if n < LEAST_SAMPLES {

@@ -35,7 +35,6 @@ pub struct Measurement {
 
 impl Measurement {
     /// Returns the measured choice with the least median, and that median in milliseconds.
-    #[must_use]
     pub fn winner(&self) -> Option<(ChoiceId, f64)> {
         let medians = (0..).map(ChoiceId).zip(&self.outcomes).filter_map(|(id, outcome)| match outcome {
             Outcome::Measured { .. } => Some((id, outcome.median()?)),
@@ -79,7 +78,6 @@ pub fn measure_some(
 }
 
 /// Measures the first `choices` choices of `bench` under `policy`.
-#[must_use]
 pub fn measure_choices<B: Bench + ?Sized>(
     bench: &mut B,
     choices: usize,

@@ -62,7 +62,6 @@ struct Lane {
 
 impl Race {
     /// Returns a race of `choices` choices.
-    #[must_use]
     pub fn new(policy: TimingPolicy, choices: usize) -> Self {
         let lane =
             Lane { samples: Vec::new(), median: f64::INFINITY, spent_ms: 0.0, standing: Standing::Running };
@@ -96,13 +95,11 @@ impl Race {
     }
 
     /// Returns the samples of a choice so far, in milliseconds, in the order in which they were taken.
-    #[must_use]
     pub fn samples(&self, choice: usize) -> &[f64] {
         &self.lanes[choice].samples
     }
 
     /// Returns the standing of a choice.
-    #[must_use]
     pub fn standing(&self, choice: usize) -> Standing {
         self.lanes[choice].standing
     }

@@ -8,7 +8,6 @@ use rand::{Rng as _, RngCore as _};
 pub type Rng = rand_pcg::Pcg64;
 
 /// Returns the generator of input `index` in the sequence of `seed`. Each input has a stream of its own.
-#[must_use]
 pub fn rng(seed: u64, index: u64) -> Rng {
     let mut rng = Rng::new(u128::from(seed), u128::from(index));
     // Neighbouring streams of an LCG begin with similar numbers.

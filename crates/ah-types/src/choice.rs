@@ -9,7 +9,6 @@ pub struct ChoiceId(pub u32);
 
 impl ChoiceId {
     /// Returns the position as an index.
-    #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -48,7 +47,6 @@ impl Outcome {
     }
 
     /// Returns the median feedback: infinite for a failed choice, `None` for a skipped one.
-    #[must_use]
     pub fn median(&self) -> Option<f64> {
         match self {
             Self::Measured { feedback } => median(feedback),
@@ -60,7 +58,6 @@ impl Outcome {
 
 /// Returns the median: the mean of the two middle values for an even count, `None` without values. Infinite
 /// values count, so it is infinite if half or more failed.
-#[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     if values.is_empty() {
         return None;

@@ -21,7 +21,6 @@ pub enum Value {
 
 impl Value {
     /// Returns the kind of feature that this value belongs to.
-    #[must_use]
     pub fn kind(&self) -> FeatureKind {
         match self {
             Self::Number(_) => FeatureKind::Numerical,
@@ -30,7 +29,6 @@ impl Value {
     }
 
     /// Returns the value without ownership.
-    #[must_use]
     pub fn as_scalar(&self) -> Scalar<'_> {
         match self {
             Self::Number(x) => Scalar::Number(*x),
@@ -121,7 +119,6 @@ impl<'a> From<&'a str> for Scalar<'a> {
 }
 
 /// `True` or `False`.
-#[must_use]
 pub fn bool_name(b: bool) -> &'static str {
     if b { "True" } else { "False" }
 }
@@ -139,7 +136,6 @@ pub enum Scalar<'a> {
 
 impl<'a> Scalar<'a> {
     /// Returns the number, when this is one.
-    #[must_use]
     pub fn number(self) -> Option<f64> {
         match self {
             Self::Number(x) => Some(x),
@@ -148,7 +144,6 @@ impl<'a> Scalar<'a> {
     }
 
     /// Returns the category's name, when this is a category or a truth value.
-    #[must_use]
     pub fn category(self) -> Option<&'a str> {
         match self {
             Self::Category(c) => Some(c),
@@ -158,7 +153,6 @@ impl<'a> Scalar<'a> {
     }
 
     /// Returns the value with ownership.
-    #[must_use]
     pub fn to_value(self) -> Value {
         match self {
             Self::Number(x) => Value::Number(x),
@@ -182,7 +176,6 @@ pub struct Context {
 
 impl Context {
     /// Returns an empty context.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -204,19 +197,16 @@ impl Context {
     }
 
     /// Returns the value of this name.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.entries.iter().find(|(n, _)| &**n == name).map(|(_, v)| v)
     }
 
     /// Returns the number of this name, if it is one.
-    #[must_use]
     pub fn number(&self, name: &str) -> Option<f64> {
         self.get(name).and_then(|v| v.as_scalar().number())
     }
 
     /// Returns the category of this name, if it is one.
-    #[must_use]
     pub fn category(&self, name: &str) -> Option<&str> {
         self.get(name).and_then(|v| v.as_scalar().category())
     }

@@ -101,26 +101,22 @@ impl Features {
     }
 
     /// Returns the logged features.
-    #[must_use]
     pub fn base(&self) -> &Schema {
         &self.base
     }
 
     /// Returns the logged features, followed by the derived ones.
-    #[must_use]
     pub fn all(&self) -> &Schema {
         &self.all
     }
 
     /// Returns the derived features with their resolved expressions; the first has slot `base().len()`.
-    #[must_use]
     pub fn derived(&self) -> &[(DerivedFeature, TypedExpr)] {
         &self.derived
     }
 
     /// Returns a row over all slots. `values` are those of the logged features, in the order of
     /// [`base`](Self::base); derived features are computed on demand.
-    #[must_use]
     pub fn row<'a, R: Row + ?Sized>(&'a self, values: &'a R) -> FeatureRow<'a, R> {
         FeatureRow { features: self, values }
     }

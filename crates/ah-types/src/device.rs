@@ -62,7 +62,6 @@ pub struct Cuda {
 
 impl Device {
     /// Returns the name of the model.
-    #[must_use]
     pub fn name(&self) -> &str {
         match self {
             Self::Cpu(c) => &c.model,
@@ -71,7 +70,6 @@ impl Device {
     }
 
     /// Returns PyTorch's `device_capa`; (0, 0) for a processor.
-    #[must_use]
     pub fn capability(&self) -> (u32, u32) {
         match self {
             Self::Cpu(_) => (0, 0),
@@ -80,7 +78,6 @@ impl Device {
     }
 
     /// Returns PyTorch's `shared_memory`, bytes; 0 for a processor.
-    #[must_use]
     pub fn shared_memory(&self) -> u64 {
         match self {
             Self::Cpu(_) => 0,

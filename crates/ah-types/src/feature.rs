@@ -102,31 +102,26 @@ impl Schema {
     }
 
     /// Returns the slot of the feature with this name.
-    #[must_use]
     pub fn slot(&self, name: &str) -> Option<usize> {
         self.slots.get(name).copied()
     }
 
     /// Returns the feature with this name.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&Feature> {
         self.slot(name).map(|slot| &self.features[slot])
     }
 
     /// Returns all features, by slot.
-    #[must_use]
     pub fn features(&self) -> &[Feature] {
         &self.features
     }
 
     /// Returns the number of features.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.features.len()
     }
 
     /// Returns true if there are no features.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.features.is_empty()
     }

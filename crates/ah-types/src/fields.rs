@@ -19,7 +19,6 @@ pub enum FieldValue {
 ///
 /// A value ends at the first `_`; the text from there to the next `=` is the next key. So keys may contain
 /// `_` and values may not.
-#[must_use]
 pub fn fields(name: &str) -> Option<Vec<(String, FieldValue)>> {
     let mut fields: Vec<(String, FieldValue)> = Vec::new();
     let mut rest = Some(name);

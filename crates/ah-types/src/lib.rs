@@ -29,6 +29,7 @@
 
 pub mod artefact;
 mod choice;
+mod clause;
 mod context;
 mod derived;
 mod device;
@@ -50,6 +51,7 @@ mod unsure;
 mod vote;
 
 pub use choice::{ChoiceId, Outcome, median};
+pub use clause::Clause;
 pub use context::{Context, ContextError, Scalar, Value};
 pub use derived::{DerivedError, DerivedFeature, FeatureRow, Features};
 pub use device::{Cpu, Cuda, Device, DeviceMismatch};

@@ -11,7 +11,6 @@ const MOST_END: usize = 100;
 const MOST_NAMES: usize = 20;
 
 /// Returns a name or value in quotes, cut after 60 characters.
-#[must_use]
 pub fn quoted(text: &str) -> String {
     format!("{:?}", cut(text, MOST))
 }
@@ -22,14 +21,12 @@ pub(crate) fn whole(name: &str) -> String {
 }
 
 /// Returns an expression in quotes, cut after 300 characters.
-#[must_use]
 pub fn expression(text: &str) -> String {
     format!("{:?}", cut(text, MOST_TEXT))
 }
 
 /// Returns names separated by commas, in quotes if they need them: the first twenty, and the number
 /// of further names.
-#[must_use]
 pub fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
     let shown = |name: &str| {
         let plain = name.len() <= MOST && name.bytes().all(|b| b.is_ascii_graphic());
@@ -45,7 +42,6 @@ pub fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
 }
 
 /// Returns `; did you mean "NAME"?` with the most similar known name, or nothing if none is similar enough.
-#[must_use]
 pub fn did_you_mean<T: AsRef<str>>(name: &str, known: impl IntoIterator<Item = T>) -> String {
     // clap proposes a flag from the same similarity on.
     const SIMILAR: f64 = 0.7;
@@ -56,7 +52,6 @@ pub fn did_you_mean<T: AsRef<str>>(name: &str, known: impl IntoIterator<Item = T
 
 /// Returns a library's reason. The middle of each line longer than 400 characters is cut, and control characters
 /// are escaped.
-#[must_use]
 pub fn reason(text: &str) -> String {
     let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     // Such a reason has the refused value in the middle, and the expected one at the end.

@@ -63,7 +63,6 @@ impl TimingPolicy {
     /// assert_eq!(policy.rows(&[1.0, 2.0, 9.0, 4.0, 5.0, 6.0]), [1.5, 4.5]);
     /// assert_eq!(policy.rows(&[1.0]), [1.0]);
     /// ```
-    #[must_use]
     pub fn rows(&self, samples: &[f64]) -> Vec<f64> {
         let groups = (self.repetitions.max(1) as usize).min(samples.len());
         let cut = |group: usize| group * samples.len() / groups;

@@ -51,7 +51,6 @@ pub enum Test {
 
 impl Test {
     /// Returns the slot of the tested feature.
-    #[must_use]
     pub fn slot(&self) -> usize {
         match self {
             Self::Numerical { slot, .. } | Self::Categorical { slot, .. } => *slot,
@@ -59,7 +58,6 @@ impl Test {
     }
 
     /// Returns the condition of one side in words: `m <= 16`, `dtype is not float16`.
-    #[must_use]
     pub fn words(&self, feature: &str, left: bool) -> String {
         match self {
             Self::Numerical { threshold, .. } => {
@@ -74,7 +72,6 @@ impl Test {
 
 /// Returns the split rule for numbers: true goes left. NaN has no side; callers check it before.
 #[inline]
-#[must_use]
 pub fn goes_left(value: f64, threshold: f64) -> bool {
     value <= threshold
 }
@@ -128,7 +125,6 @@ pub struct RankedChoice {
 
 impl RankedChoice {
     /// Returns a choice that training never measured in the leaf: it has nothing but a score.
-    #[must_use]
     pub fn unmeasured(choice: ChoiceId, score: f64) -> Self {
         Self {
             choice,
@@ -144,7 +140,6 @@ impl RankedChoice {
     }
 
     /// Returns its place in the ranking.
-    #[must_use]
     pub fn place(&self) -> Place {
         Place { choice: self.choice, score: self.score, allowed: self.allowed }
     }
@@ -167,20 +162,17 @@ impl Leaf {
     }
 
     /// Returns a choice with its evidence, if the leaf ranks it.
-    #[must_use]
     pub fn ranked(&self, choice: ChoiceId) -> Option<&RankedChoice> {
         self.ranking.iter().find(|r| r.choice == choice)
     }
 
     /// Returns true if training measured this choice on [nearly every input](RankedChoice::usual) of the leaf.
-    #[must_use]
     pub fn is_usual(&self, choice: ChoiceId) -> bool {
         self.ranked(choice).is_some_and(|ranked| ranked.usual)
     }
 
     /// Returns the choice for a program that does not list its choices: it is expected to offer the
     /// fallback and the usual choices.
-    #[must_use]
     pub fn choose(&self, fallback: Option<ChoiceId>, outside: bool) -> Option<&RankedChoice> {
         self.pick(fallback, outside, |choice| Some(choice) == fallback || self.is_usual(choice))
     }
@@ -241,7 +233,6 @@ impl Tree {
     }
 
     /// Returns the leaf at this position.
-    #[must_use]
     pub fn leaf(&self, index: usize) -> Option<&Leaf> {
         match self.nodes.get(index)? {
             Node::Leaf(leaf) => Some(leaf),
@@ -258,7 +249,6 @@ impl Tree {
     }
 
     /// Returns the number of splits on the longest path.
-    #[must_use]
     pub fn depth(&self) -> usize {
         let mut depths = vec![0; self.nodes.len()];
         let mut deepest = 0;

@@ -49,7 +49,6 @@ impl From<LeafUnsure> for Unsure {
 
 impl Unsure {
     /// Returns the reason in words. `names` are the names of all features by slot; they replace the slots.
-    #[must_use]
     pub fn explain(self, names: &[&str]) -> String {
         let name = |slot: usize| names.get(slot).map_or_else(|| format!("slot {slot}"), |name| quoted(name));
         match self {

@@ -28,7 +28,6 @@ pub struct Vote {
 
 impl Vote {
     /// Returns a vote that changes no other vote on the choice.
-    #[must_use]
     pub fn none(choice: ChoiceId) -> Self {
         Self { choice, score: 0.0, price: 0.0 }
     }
@@ -40,13 +39,11 @@ impl Vote {
     }
 
     /// Compares by score, then by id.
-    #[must_use]
     pub fn order(&self, other: &Self) -> Ordering {
         self.score.total_cmp(&other.score).then(self.choice.cmp(&other.choice))
     }
 
     /// Returns the choice's place where choices up to this price are allowed; an infinite threshold allows all.
-    #[must_use]
     pub fn place(&self, threshold: f64) -> Place {
         Place { choice: self.choice, score: self.score, allowed: self.price <= threshold }
     }
@@ -65,7 +62,6 @@ pub struct Place {
 
 impl Place {
     /// Returns the vote of a place: its price is 0 if the choice is allowed, else infinite.
-    #[must_use]
     pub fn vote(&self) -> Vote {
         let price = if self.allowed { 0.0 } else { f64::INFINITY };
         Vote { choice: self.choice, score: self.score, price }

@@ -20,7 +20,6 @@ pub struct LoweredLeaf<'m> {
 /// A choice's place in the ranking of a leaf.
 #[derive(Clone, Copy)]
 pub struct LoweredPlace {
-    /// The choice.
     pub choice: ChoiceId,
     /// The term that trees that vote add.
     pub score: f64,

@@ -45,7 +45,6 @@ pub enum Form<'m> {
 
 /// A model, prepared for printing.
 pub struct LoweredModel<'m> {
-    /// The model.
     pub model: &'m Model,
     /// For each logged categorical feature the categories that code distinguishes, sorted; empty for
     /// numbers.
@@ -59,7 +58,6 @@ pub struct LoweredModel<'m> {
     pub tested: Vec<bool>,
     /// By slot: true if a tree, the precondition or a used derived feature needs the feature.
     pub used: Vec<bool>,
-    /// The trees.
     pub trees: Form<'m>,
     /// The leaves of all trees, tree by tree in the order of the nodes, followed by those for inputs
     /// outside.

@@ -24,7 +24,6 @@ pub enum Event<'m> {
 
 /// A derived feature that another one takes as an argument.
 pub struct Argument {
-    /// Its slot.
     pub slot: usize,
     /// True if the tree has needed it before, so that it has a value.
     pub checked: bool,

@@ -25,13 +25,10 @@ pub trait Dialect {
         true
     }
 
-    /// Returns a number.
     fn number(&self, x: f64) -> Code;
 
-    /// Returns a truth value.
     fn truth(&self, value: bool) -> Code;
 
-    /// Returns a category.
     fn category(&self, name: &str) -> Code;
 
     /// Returns the value of a feature; a category has the form in which categories are compared.
@@ -101,7 +98,6 @@ const CALLS: [(&str, &[&str]); 11] = [
 /// The helpers and variables of printed expressions.
 #[derive(Default)]
 pub struct Calls {
-    /// The helpers.
     pub helpers: BTreeSet<&'static str>,
     /// The number of variables for truth values in the current expression.
     variables: usize,
@@ -147,7 +143,6 @@ fn variable(index: usize) -> String {
 
 /// Prints the expressions of a model.
 pub struct Printer<'a, D: ?Sized> {
-    /// The model.
     pub lowered: &'a LoweredModel<'a>,
     /// The language.
     pub dialect: &'a D,

@@ -19,7 +19,6 @@ pub enum ValueKind {
     Number,
     /// True or false: derived.
     Truth,
-    /// A category.
     Category,
 }
 

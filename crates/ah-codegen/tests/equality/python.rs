@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use ah_codegen::{Python, Pytorch, Target};
+use ah_codegen::{Detail, Python, Pytorch, Target, simplify};
+use ah_types::{ChoiceId, Feature, Features, Leaf, Model, Node, RankedChoice, Schema, Test, Tree};
 
 use crate::cases::{cases, compare, emit, learned, run, skipped, total};
 
@@ -36,4 +37,60 @@ fn python(seed: u64, target: &dyn Target, driver: &str) {
         compare(case, &run(&mut command, &case.input, "python3"), &file.display().to_string());
     }
     println!("{}: {}", target.name(), total(&cases));
+}
+
+/// Returns a model of one tree whose rightmost path has this many splits.
+fn chain(depth: u32) -> Model {
+    let schema = Schema::new([Feature::numerical("m"), Feature::categorical("dtype")]).unwrap();
+    let leaf = |i: u32| {
+        let unmeasured = RankedChoice::unmeasured(ChoiceId(i % 2), 0.0);
+        let ranked = RankedChoice { measured: 3, usual: true, allowed: true, ..unmeasured };
+        Node::Leaf(Leaf { samples: 3, ranking: vec![ranked], ..Leaf::default() })
+    };
+    let split = |i: u32| match i {
+        0 | 1 => {
+            let test = Test::Categorical { slot: 1, category: ["a", "b"][i as usize].to_owned() };
+            Node::Split { test, left: 2 * i + 2, right: 2 * i + 1 }
+        }
+        _ => {
+            let test = Test::Numerical { slot: 0, threshold: f64::from(3 * i) };
+            Node::Split { test, left: 2 * i + 1, right: 2 * i + 2 }
+        }
+    };
+    let mut nodes: Vec<Node> = (0..depth).flat_map(|i| [split(i), leaf(i)]).collect();
+    nodes.push(leaf(depth));
+    Model {
+        heuristic: format!("Chain{depth}"),
+        features: Features::new(schema, &[]).unwrap(),
+        categories: vec![vec![], ["a", "b", "c"].map(str::to_owned).to_vec()],
+        choices: vec!["x".to_owned(), "y".to_owned()],
+        trees: vec![Tree { nodes }],
+        ..Model::default()
+    }
+}
+
+/// Branches and tables, which have other code, and the tools.
+#[test]
+fn a_path_has_one_wording() {
+    const DRIVER: &str = "import json, sys; sys.path.insert(0, sys.argv[1]); module = __import__(sys.argv[2])\n\
+        for m, dtype in json.load(sys.stdin): print(module.explain(m, dtype).split('because ')[1].split('\\n')[0])";
+    if Command::new("python3").arg("--version").output().is_err() {
+        return skipped("there is no python3, so explanations are not compared");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for depth in [8, 20] {
+        let model = chain(depth);
+        let file = emit(&model, &Python, folder.path(), None);
+        let contexts: Vec<(f64, &str)> =
+            (0..65).flat_map(|m| ["a", "b", "c"].map(|dtype| (f64::from(m), dtype))).collect();
+        let mut driver = Command::new("python3");
+        driver.args(["-Bc", DRIVER]).arg(file.parent().unwrap()).arg(file.file_stem().unwrap());
+        let printed = run(&mut driver, &serde_json::to_string(&contexts).unwrap(), "python3");
+        let simple = simplify(&model, Detail::default());
+        for ((m, dtype), printed) in contexts.into_iter().zip(printed) {
+            let tests = &simple.explain(&[m.into(), dtype.into()], None).paths[0].tests;
+            let conditions: Vec<&str> = tests.iter().map(|test| test.split_once(": ").unwrap().1).collect();
+            assert_eq!(printed, conditions.join(", "), "m = {m}, dtype = {dtype}");
+        }
+    }
 }

@@ -20,7 +20,6 @@ pub struct Columns {
     rows: usize,
 }
 
-/// One column.
 #[derive(Clone, Debug)]
 pub struct Column {
     /// The feature's slot.
@@ -104,7 +103,6 @@ impl Columns {
         codes
     }
 
-    /// Returns all columns.
     pub fn all(&self) -> &[Column] {
         &self.columns
     }

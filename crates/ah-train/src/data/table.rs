@@ -16,7 +16,6 @@ use crate::policy::CellFilter;
 /// One choice on one input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
-    /// The choice.
     pub choice: ChoiceId,
     /// Median feedback in milliseconds; infinite if the choice failed.
     pub time: f64,
@@ -193,7 +192,6 @@ impl Table {
         self.cell(input, choice).filter(|c| c.time.is_finite())
     }
 
-    /// Returns the id of the choice of this name.
     pub fn choice_id(&self, name: &str) -> Option<ChoiceId> {
         let position = self.choices.binary_search_by(|c| c.as_str().cmp(name)).ok()?;
         Some(ChoiceId(index(position)))

@@ -14,7 +14,6 @@ pub const COST_LIMIT: f64 = 2.3;
 /// One measured choice of one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// The choice.
     pub choice: ChoiceId,
     /// Log slowdown in units of [`COST_ONE`]; a failed choice costs what the fallback costs.
     pub cost: u32,

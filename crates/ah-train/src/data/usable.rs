@@ -83,7 +83,6 @@ pub fn enough(table: &Table, usable: &[u32]) -> Result<(), TrainError> {
     if usable.len() < MIN_INPUTS { Err(too_few(usable.len())) } else { Ok(()) }
 }
 
-/// Returns the error of a training with too few inputs.
 pub fn too_few(inputs: usize) -> TrainError {
     TrainError::TooLittle {
         what: match inputs < MIN_INPUTS {

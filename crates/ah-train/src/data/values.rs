@@ -7,7 +7,6 @@ use super::table::Table;
 
 /// The values of all features on all inputs.
 pub struct FeatureValues {
-    /// By slot.
     pub by_slot: Vec<Values>,
     /// Inputs with an undefined feature, ascending: (input, slot of the first such feature).
     pub undefined: Vec<(u32, usize)>,

@@ -9,7 +9,6 @@ use crate::data::{Columns, Rows};
 /// A binary tree in one `Vec`: the root comes first, children come behind their parent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GrownTree {
-    /// The nodes.
     pub nodes: Vec<GrownNode>,
 }
 
@@ -20,7 +19,6 @@ pub struct GrownNode {
     pub parent: u32,
     /// The number of splits above it.
     pub depth: u32,
-    /// The split.
     pub split: Option<Split>,
 }
 

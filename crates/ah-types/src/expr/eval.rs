@@ -9,7 +9,6 @@ use crate::row::Row;
 
 impl TypedExpr {
     /// Returns the value for one row, or `None` if it is undefined. Never panics.
-    #[must_use]
     pub fn eval<'a>(&'a self, row: &'a (impl Row + ?Sized)) -> Option<Scalar<'a>> {
         match self {
             Self::Number(a) => Some(a.eval(row)).filter(|x| !x.is_nan()).map(Scalar::Number),
@@ -19,7 +18,6 @@ impl TypedExpr {
     }
 
     /// Returns the number for one row; NaN if it is undefined or no number.
-    #[must_use]
     pub fn eval_number(&self, row: &(impl Row + ?Sized)) -> f64 {
         match self {
             Self::Number(a) => a.eval(row),
@@ -29,7 +27,6 @@ impl TypedExpr {
 
     /// Returns the category for one row, `True` or `False` for a truth value; `None` if it is undefined or
     /// a number.
-    #[must_use]
     pub fn eval_category<'a>(&'a self, row: &'a (impl Row + ?Sized)) -> Option<&'a str> {
         match self {
             Self::Number(_) => None,
@@ -44,7 +41,6 @@ impl NumberExpr {
     ///
     /// Most operands are features and constants. Reading them here, without a call, halves the time.
     #[inline(always)]
-    #[must_use]
     pub fn eval(&self, row: &(impl Row + ?Sized)) -> f64 {
         match self {
             Self::Literal(x) => *x,
@@ -78,7 +74,6 @@ fn choose(c: &BoolExpr, a: &NumberExpr, b: &NumberExpr, row: &(impl Row + ?Sized
 
 impl BoolExpr {
     /// Returns the truth value for one row; `None` if it is undefined.
-    #[must_use]
     pub fn eval(&self, row: &(impl Row + ?Sized)) -> Option<bool> {
         match self {
             Self::Literal(b) => Some(*b),
@@ -112,7 +107,6 @@ impl BoolExpr {
 
 impl CategoryExpr {
     /// Returns the category for one row; `None` if it is undefined.
-    #[must_use]
     pub fn eval<'a>(&'a self, row: &'a (impl Row + ?Sized)) -> Option<&'a str> {
         match self {
             Self::Text(text) => Some(text),

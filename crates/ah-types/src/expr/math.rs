@@ -5,7 +5,6 @@
 //! without std, Python and C.
 
 /// Returns `a % b` with the sign of `b`, as in Python; `None` for `b = 0` and if the result is NaN.
-#[must_use]
 pub fn modulo(a: f64, b: f64) -> Option<f64> {
     if b == 0.0 {
         return None;
@@ -17,7 +16,6 @@ pub fn modulo(a: f64, b: f64) -> Option<f64> {
 
 /// Returns the number of trailing zero bits of a whole number: at most 64, and 64 for 0; `None` for other
 /// numbers.
-#[must_use]
 pub fn ctz(x: f64) -> Option<f64> {
     if !x.is_finite() {
         return None;
@@ -56,7 +54,6 @@ pub const LOG2_LARGEST: f64 = 1.414_062_5;
 
 /// Returns the logarithm to base 2, within 2 ulp and exact for powers of two; `None` for NaN and numbers
 /// that are not positive.
-#[must_use]
 pub fn log2(x: f64) -> Option<f64> {
     if x.is_nan() || x <= 0.0 {
         return None;

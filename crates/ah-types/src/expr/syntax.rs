@@ -73,7 +73,6 @@ impl Comparison {
     pub const ALL: [Self; 6] = [Self::Eq, Self::Ne, Self::Lt, Self::Le, Self::Gt, Self::Ge];
 
     /// Returns its text.
-    #[must_use]
     pub fn symbol(self) -> &'static str {
         match self {
             Self::Eq => "==",
@@ -108,7 +107,6 @@ impl BinaryOp {
     ];
 
     /// Returns its text.
-    #[must_use]
     pub fn symbol(self) -> &'static str {
         match self {
             Self::Or => "or",
@@ -123,7 +121,6 @@ impl BinaryOp {
     }
 
     /// Returns its precedence; larger binds tighter.
-    #[must_use]
     pub fn precedence(self) -> u8 {
         match self {
             Self::Or => 1,
@@ -160,7 +157,6 @@ impl Function {
         [Self::Min, Self::Max, Self::Abs, Self::Floor, Self::Ceil, Self::Log2, Self::Ctz];
 
     /// Returns its name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Min => "min",
@@ -174,7 +170,6 @@ impl Function {
     }
 
     /// Returns true if it takes two or more operands rather than one.
-    #[must_use]
     pub fn is_variadic(self) -> bool {
         matches!(self, Self::Min | Self::Max)
     }

@@ -21,7 +21,6 @@ pub enum Type {
 
 impl Type {
     /// Returns the kind of the feature that an expression of this type derives.
-    #[must_use]
     pub fn kind(self) -> FeatureKind {
         match self {
             Self::Number => FeatureKind::Numerical,
@@ -125,7 +124,6 @@ pub enum NumberFunction {
 impl NumberFunction {
     /// Returns the result; NaN if it or the operand is undefined.
     #[inline(always)]
-    #[must_use]
     pub fn apply(self, x: f64) -> f64 {
         match self {
             Self::Neg => -x,
@@ -160,7 +158,6 @@ pub enum Arithmetic {
 impl Arithmetic {
     /// Returns the result; NaN if it or an operand is undefined.
     #[inline(always)]
-    #[must_use]
     pub fn apply(self, a: f64, b: f64) -> f64 {
         match self {
             Self::Add => a + b,
@@ -191,7 +188,6 @@ impl Arithmetic {
 impl Comparison {
     /// Returns whether the comparison holds; undefined where an operand is NaN.
     #[inline(always)]
-    #[must_use]
     pub fn holds(self, a: f64, b: f64) -> Option<bool> {
         let holds = match self {
             Self::Eq => a == b,
@@ -207,7 +203,6 @@ impl Comparison {
 
 impl TypedExpr {
     /// Returns the type of its result.
-    #[must_use]
     pub fn ty(&self) -> Type {
         match self {
             Self::Number(_) => Type::Number,

@@ -58,7 +58,6 @@ pub(super) fn unquote(field: &str) -> Cow<'_, str> {
 }
 
 /// Returns the field as it appears in a row: quoted if necessary.
-#[must_use]
 pub fn quote(text: &str) -> Cow<'_, str> {
     if text.contains(['"', ',', '\n', '\r']) {
         Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))

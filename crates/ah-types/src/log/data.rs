@@ -81,21 +81,18 @@ pub struct Irregularities {
 
 impl Log {
     /// Returns the context of an input.
-    #[must_use]
     pub fn context(&self, input: usize) -> Context {
         let names = self.schema.features().iter().map(|f| f.name.as_str());
         names.zip(self.inputs[input].values.iter().cloned()).collect()
     }
 
     /// Returns the id of the choice with this name.
-    #[must_use]
     pub fn choice_id(&self, name: &str) -> Option<ChoiceId> {
         let position = self.choices.binary_search_by(|c| c.as_str().cmp(name)).ok()?;
         u32::try_from(position).ok().map(ChoiceId)
     }
 
     /// Returns the name of a choice.
-    #[must_use]
     pub fn choice_name(&self, id: ChoiceId) -> &str {
         &self.choices[id.index()]
     }

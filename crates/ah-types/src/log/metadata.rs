@@ -82,7 +82,6 @@ pub struct Collection {
 
 impl Metadata {
     /// Returns the metadata of a new log.
-    #[must_use]
     pub fn new(name: &str, schema: &Schema, choices: Vec<String>, collection: Collection) -> Self {
         let names = |kind| schema.names(kind).map(str::to_owned).collect();
         Self {
@@ -97,7 +96,6 @@ impl Metadata {
     }
 
     /// Returns the device, if the log has it.
-    #[must_use]
     pub fn device(&self) -> Option<&Device> {
         self.collection.as_ref().map(|c| &c.device)
     }
@@ -153,7 +151,6 @@ impl std::fmt::Display for Difference {
 
 /// Returns each key whose value differs. Lists of features count as sets (the header has the order). The
 /// version of the tool does not count, nor do `choices` or a `fallback` that only one side has.
-#[must_use]
 pub fn differences(log: &Metadata, other: &Metadata) -> Vec<Difference> {
     let normal = |m: &Metadata| {
         let mut m = m.clone();

@@ -125,7 +125,6 @@ impl LogWriter {
     }
 
     /// Returns the features in the order of the log's header.
-    #[must_use]
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
@@ -268,7 +267,6 @@ impl RowBatch {
     }
 
     /// Returns the number of bytes of the rows.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.text.len()
     }
@@ -283,7 +281,6 @@ impl RowBatch {
 /// Returns the features' text of a context as in a row, joined by commas: the key of an input.
 ///
 /// A feature that the context lacks stays empty.
-#[must_use]
 pub(crate) fn row_prefix(context: &Context, schema: &Schema) -> String {
     let fields = schema.features().iter().map(|f| {
         let text = context.get(&f.name).map(Value::to_string).unwrap_or_default();
@@ -332,7 +329,6 @@ fn cut_torn_line(file: &mut File) -> std::io::Result<Option<String>> {
 
 impl Context {
     /// Returns the context's features as one row of a log, joined by commas, in the order of `schema`.
-    #[must_use]
     pub fn log_text(&self, schema: &Schema) -> String {
         row_prefix(self, schema)
     }

@@ -119,7 +119,6 @@ pub enum CalibrationMode {
 
 impl CalibrationMode {
     /// Returns the name in the model file.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::HoldOut => "hold-out",
@@ -165,20 +164,17 @@ pub struct LogRecord {
 
 impl Model {
     /// Returns the name of a choice.
-    #[must_use]
     pub fn choice_name(&self, id: ChoiceId) -> &str {
         &self.choices[id.index()]
     }
 
     /// Returns the id of the choice of this name.
-    #[must_use]
     pub fn choice_id(&self, name: &str) -> Option<ChoiceId> {
         let position = self.choices.binary_search_by(|c| c.as_str().cmp(name)).ok()?;
         u32::try_from(position).ok().map(ChoiceId)
     }
 
     /// Returns true if the category is in the training data of this slot.
-    #[must_use]
     pub fn knows(&self, slot: usize, category: &str) -> bool {
         self.categories[slot].binary_search_by(|c| c.as_str().cmp(category)).is_ok()
     }
@@ -199,7 +195,6 @@ impl Model {
     }
 
     /// Returns true if the model [names](Self::for_each_name) this category.
-    #[must_use]
     pub fn names(&self, category: &str) -> bool {
         let mut found = false;
         self.for_each_name(&mut |name| found |= name == category);
@@ -209,7 +204,6 @@ impl Model {
     /// Returns the values of the logged features in a context, by slot. A feature that is missing or of the
     /// other kind becomes NaN (a number) or the empty category, so that a decision that needs it is
     /// *unsure*.
-    #[must_use]
     pub fn values(&self, context: &Context) -> Vec<Value> {
         let features = self.features.base().features();
         let value = |f: &Feature| match (context.get(&f.name), f.kind) {

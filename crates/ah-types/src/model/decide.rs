@@ -11,7 +11,6 @@ use crate::vote::{Place, Vote, pick};
 
 impl Model {
     /// Returns the values of the logged features as a row for the model's expressions.
-    #[must_use]
     pub fn row<'a, R: Row + ?Sized>(&'a self, values: &'a R) -> LoggedRow<'a, R> {
         LoggedRow { model: self, values }
     }
@@ -80,7 +79,6 @@ impl Model {
 
     /// Returns true if `choice` can run on an input with these values, as far as the model knows. An
     /// undefined condition counts as false.
-    #[must_use]
     pub fn is_eligible<R: Row + ?Sized>(&self, choice: ChoiceId, values: &R) -> bool {
         let condition = self.eligible.get(&choice);
         condition.is_none_or(|c| c.typed.eval(&self.row(values)) == Some(true))
@@ -88,7 +86,6 @@ impl Model {
 
     /// Returns true if a logged feature is outside the ranges of the leaf (of any tree) that these values
     /// reach: the decision there is an extrapolation. False if they reach no leaf.
-    #[must_use]
     pub fn is_outside(&self, values: &[Value]) -> bool {
         let row = self.features.row(values);
         (0..self.trees.len()).any(|tree| self.reached(tree, &row).is_ok_and(|leaf| leaf.is_outside(&row)))
@@ -111,7 +108,6 @@ impl Model {
         Leaves::new(self, values, |tree| self.reached(tree, &row))
     }
 
-    /// Returns the leaf of one tree that this row reaches.
     fn reached(&self, tree: usize, row: &(impl Row + ?Sized)) -> Result<&Leaf, Unsure> {
         let tree = &self.trees[tree];
         let index = tree.leaf_index(row, |slot, category| self.knows(slot, category))?;
@@ -168,7 +164,6 @@ impl<'a> Leaves<'a> {
     }
 
     /// Returns all choices that every leaf ranks, best first.
-    #[must_use]
     pub fn ranking(&self) -> Vec<Place> {
         let mut votes: Vec<Vote> = self.votes(|_| true).collect();
         // A single tree has its ranking already.

@@ -7,9 +7,10 @@ use serde::Serialize;
 
 use super::data::Model;
 use crate::choice::ChoiceId;
+use crate::clause::Clause;
 use crate::context::Value;
 use crate::row::Row;
-use crate::shown::{quoted, whole};
+use crate::shown::whole;
 use crate::tree::{Leaf, Node, Test, Tree};
 use crate::unsure::Unsure;
 
@@ -33,7 +34,7 @@ pub struct Explanation {
 /// The path of one input through one tree.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Path {
-    /// The tests, from the root, with the input's values.
+    /// The conditions of the path on each feature, behind the feature's value: `m = 12: 8 < m <= 16`.
     pub tests: Vec<String>,
     /// The training inputs that are the leaf's evidence.
     pub samples: u64,
@@ -79,7 +80,6 @@ const STEP: f64 = 0.05;
 impl Model {
     /// Explains the decision for these values of the logged features. `offered` are the choices that the
     /// program offers; `None` if it does not list them.
-    #[must_use]
     pub fn explain(&self, values: &[Value], offered: Option<&dyn Fn(ChoiceId) -> bool>) -> Explanation {
         let decide = |values: &[Value]| match offered {
             Some(offered) => self.decide(values, offered).map(|ranked| ranked.choice),
@@ -108,7 +108,12 @@ impl Model {
         let logged = self.row(values);
         let row = self.features.row(&logged);
         let end = tree.leaf_index(&row, |slot, category| self.knows(slot, category)).ok()?;
-        let tests = way(tree, end).map(|(test, left)| sentence(test, left, &row, names)).collect();
+        let test = |clause: Clause<'_>| {
+            let name = names[clause.slot];
+            let value = row.category(clause.slot).map_or_else(|| row.number(clause.slot).to_string(), whole);
+            format!("{} = {value}: {}", whole(name), clause.words(name, whole))
+        };
+        let tests = Clause::all(way(tree, end)).into_iter().map(test).collect();
         let leaf = tree.leaf(end)?;
         let outside = outside(leaf, &logged, names);
         let evidence = leaf.ranking.iter().filter(|ranked| ranked.measured > 0).map(|ranked| Evidence {
@@ -175,19 +180,6 @@ fn way(tree: &Tree, end: usize) -> impl Iterator<Item = (&Test, bool)> {
         at = parent;
     }
     way.into_iter().rev()
-}
-
-fn sentence(test: &Test, left: bool, row: &impl Row, names: &[&str]) -> String {
-    match test {
-        Test::Numerical { slot, .. } => {
-            test.words(&format!("{} = {}", names[*slot], row.number(*slot)), left)
-        }
-        Test::Categorical { slot, category } if left => {
-            let value = row.category(*slot).unwrap_or_default();
-            format!("{} = {}, not {}", names[*slot], quoted(value), quoted(category))
-        }
-        Test::Categorical { slot, category } => format!("{} = {}", names[*slot], quoted(category)),
-    }
 }
 
 fn outside(leaf: &Leaf, row: &impl Row, names: &[&str]) -> Vec<String> {

@@ -101,7 +101,6 @@ impl Model {
     }
 
     /// Returns the text of the model's `model.json`; the same model gives the same bytes.
-    #[must_use]
     pub fn to_json(&self) -> String {
         print(self)
     }
@@ -109,7 +108,6 @@ impl Model {
     /// Returns the model's version: BLAKE3 of its [`model.json`](Self::to_json), in hex. Two models of one version
     /// decide alike.
     #[cfg(feature = "hash")]
-    #[must_use]
     pub fn version(&self) -> String {
         blake3::hash(self.to_json().as_bytes()).to_hex().to_string()
     }

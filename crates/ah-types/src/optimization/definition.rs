@@ -83,14 +83,12 @@ pub struct DevicePrecondition {
 impl Optimization {
     /// Returns an optimization that is only known from a log: its features and fallback, without derived
     /// features and precondition.
-    #[must_use]
     pub fn from_log(metadata: &Metadata, schema: &Schema) -> Self {
         let fallback = metadata.collection.as_ref().map(|c| c.fallback.clone()).unwrap_or_default();
         Self { features: schema.features().to_vec(), fallback, ..Self::new(&metadata.name) }
     }
 
     /// Returns an optimization of this name, without features, fallback or rules.
-    #[must_use]
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -118,7 +116,6 @@ impl Optimization {
     /// Returns the derived features that a log with this schema allows, and the names of those left out
     /// because the log lacks a feature that they use. A derived feature whose name the log has is dropped
     /// silently: the log has its values.
-    #[must_use]
     pub fn derived_for(&self, schema: &Schema) -> (Vec<DerivedFeature>, Vec<String>) {
         let mut known: FxHashSet<&str> = schema.features().iter().map(|f| f.name.as_str()).collect();
         let (mut kept, mut left_out) = (Vec::new(), Vec::new());
@@ -142,7 +139,6 @@ impl Optimization {
     }
 
     /// Returns the precondition for logs with this metadata.
-    #[must_use]
     pub fn precondition_for(&self, metadata: &Metadata) -> Option<&str> {
         let device_name = metadata.device().map(Device::name);
         self.preconditions
@@ -156,14 +152,12 @@ impl Optimization {
     }
 
     /// Returns the condition of each choice that has one.
-    #[must_use]
     pub fn eligible(&self) -> BTreeMap<String, String> {
         let rule = |choice: &ChoiceRule| Some((choice.name.clone(), choice.eligible.clone()?));
         self.choices.iter().filter_map(rule).collect()
     }
 
     /// Returns the first fallback that is among `choices`.
-    #[must_use]
     pub fn fallback_among<'a>(&'a self, choices: &[impl AsRef<str>]) -> Option<&'a str> {
         self.fallback.iter().map(String::as_str).find(|f| choices.iter().any(|c| c.as_ref() == *f))
     }

@@ -35,7 +35,6 @@ pub(super) struct CommandsTable {
     /// How the features are drawn. Without it, `--inputs` gives them.
     #[serde(default)]
     inputs: BTreeMap<String, Draw>,
-    /// The clock.
     #[serde(default)]
     time: Clock,
     /// Whether commands are scripts for `sh`.

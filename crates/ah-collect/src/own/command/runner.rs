@@ -66,7 +66,6 @@ struct LoadedInput {
 }
 
 impl LoadedInput {
-    /// Returns the value of a name in a command.
     fn value(&self, name: &str, choice: Option<&CommandChoice>) -> Option<String> {
         if name == "folder" {
             return Some(self.folder.path().display().to_string());

@@ -43,7 +43,6 @@ impl NumberExpression {
         Ok(Self { key: key.to_owned(), expression })
     }
 
-    /// Returns the number in this row.
     pub(super) fn number(&self, row: &[Value]) -> Result<f64, String> {
         let number = self.expression.eval_number(row);
         if number.is_finite() { Ok(number) } else { Err(format!("{} is undefined here", self.key)) }
@@ -63,7 +62,6 @@ impl NumberExpression {
     }
 }
 
-/// A condition.
 #[derive(Debug)]
 pub(super) struct Condition {
     pub(super) text: String,

@@ -16,7 +16,6 @@ pub(super) struct CudaFile {
     pub cuda: Option<CudaTable>,
 }
 
-/// The table.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CudaTable {

@@ -33,7 +33,6 @@ impl Operand {
 pub(super) trait Scope {
     /// Where to read this feature.
     fn feature(&mut self, slot: usize) -> Operand;
-    /// Returns the id of a category.
     fn id(&self, category: &str) -> f64;
 }
 

@@ -75,7 +75,6 @@ pub struct Band {
 
 impl Band {
     /// Returns true if the machine differs by more than `tolerance`, and surely differs at all.
-    #[must_use]
     pub fn disagrees(&self, tolerance: f64) -> bool {
         let (low, high) = self.interval;
         self.is_known() && self.ratio.ln().abs() > tolerance.ln_1p() && (low > 1.0 || high < 1.0)

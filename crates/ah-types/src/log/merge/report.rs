@@ -74,13 +74,11 @@ impl MergeReport {
     }
 
     /// Returns the number of inputs in the merged log.
-    #[must_use]
     pub fn inputs(&self) -> u64 {
         self.logs.iter().map(|log| log.inputs).sum()
     }
 
     /// Returns the number of rows in the merged log.
-    #[must_use]
     pub fn rows(&self) -> u64 {
         self.logs.iter().map(|log| log.rows).sum()
     }

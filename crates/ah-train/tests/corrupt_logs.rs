@@ -12,8 +12,7 @@ use common::{Run, log};
 
 /// Learns from these files and returns the model and the messages.
 fn learned(run: &Run, args: &[&str]) -> (Model, String) {
-    let (code, _, stderr) = run.train(args);
-    assert_eq!(code, 0, "{stderr}");
+    let (_, stderr) = run.learns(args);
     (Model::read(&run.path("model.json")).unwrap(), stderr)
 }
 
@@ -48,8 +47,7 @@ fn a_choice_that_the_metadata_do_not_list_is_not_shipped_in_silence() {
     run.write("a.txt", listing + "512,512,512,torch.float16,orgi,1\n");
     let (_, stderr) = learned(&run, &["a.txt"]);
     assert!(stderr.contains("its first line does not list: orgi; remove these rows"), "{stderr}");
-    let (code, _, stderr) = run.run(&["evaluate", "model.json", "a.txt"]);
-    assert_eq!(code, 0, "{stderr}");
+    let (_, stderr) = run.succeeds(&["evaluate", "model.json", "a.txt"]);
     assert!(stderr.contains("its first line does not list: orgi"), "{stderr}");
 }
 
@@ -103,8 +101,7 @@ fn names_cannot_write_to_the_terminal() {
         let control = |c: char| c.is_control() && c != '\n' && c != '\t';
         assert!(!stdout.contains(control) && !stderr.contains(control), "{stdout:?}\n{stderr:?}");
     }
-    let (code, stdout, stderr) = run.run(&["evaluate", "model.json", "a.txt"]);
-    assert_eq!(code, 0, "{stderr}");
+    let (stdout, stderr) = run.succeeds(&["evaluate", "model.json", "a.txt"]);
     assert!(!stdout.contains('\u{1b}') && !stderr.contains('\u{1b}'), "{stdout:?}\n{stderr:?}");
 }
 

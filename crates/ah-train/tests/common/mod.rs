@@ -48,9 +48,7 @@ impl Run {
 
     /// Runs `ah-train ARGS --heuristic-name T --no-codegen` in the folder: (exit code, stdout, stderr).
     pub fn train(&self, args: &[&str]) -> (i32, String, String) {
-        let mut all = args.to_vec();
-        all.extend(["--heuristic-name", "T", "--no-codegen"]);
-        self.run(&all)
+        self.run(&[args, &["--heuristic-name", "T", "--no-codegen"]].concat())
     }
 
     pub fn run(&self, args: &[&str]) -> (i32, String, String) {
@@ -62,6 +60,18 @@ impl Run {
             .unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    }
+
+    /// Runs `ah-train ARGS`, which succeeds: (stdout, stderr).
+    pub fn succeeds(&self, args: &[&str]) -> (String, String) {
+        let (code, stdout, stderr) = self.run(args);
+        assert_eq!(code, 0, "{stderr}");
+        (stdout, stderr)
+    }
+
+    /// Learns as [`train`](Self::train) does, and succeeds: (stdout, stderr).
+    pub fn learns(&self, args: &[&str]) -> (String, String) {
+        self.succeeds(&[args, &["--heuristic-name", "T", "--no-codegen"]].concat())
     }
 
     /// Training fails with this code and one line that contains all these parts, and leaves no model.

@@ -1,6 +1,7 @@
 //! Reads and writes logs: PyTorch's, ours, and malformed ones.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use ah_types::log::{self, Collection, LogError, LogWriter, Metadata, ReadOptions};
@@ -8,6 +9,11 @@ use ah_types::{Context, Cpu, Device, Feature, Schema, TimingPolicy};
 use proptest::prelude::*;
 
 const HEAD: &str = r#"{"shared_memory": 166912, "device_capa": [8, 0], "name": "toy", "numerical_features": ["m", "k"], "categorical_features": ["dtype"]}"#;
+
+/// Returns a log of these rows.
+fn with(rows: &str) -> String {
+    format!("{HEAD}\nm,dtype,k,choice,feedback\n{rows}")
+}
 
 fn write(folder: &Path, text: &str) -> PathBuf {
     let path = folder.join("train.txt");
@@ -43,9 +49,7 @@ fn reads_what_pytorch_writes() {
     let folder = tempfile::tempdir().unwrap();
     // The header has another order than the metadata; there is a blank line, a failure and a choice without
     // rows.
-    let text = format!(
-        "{HEAD}\nm,dtype,k,choice,feedback\n1,x,2,b,0.5\n\n1,x,2,a,inf\n3,y,4,b,0.25\n1,x,2,b,0.75\n"
-    );
+    let text = with("1,x,2,b,0.5\n\n1,x,2,a,inf\n3,y,4,b,0.25\n1,x,2,b,0.75\n");
     let log = log::read(&[write(folder.path(), &text)]).unwrap();
     assert_eq!(log.choices, ["a", "b"]);
     assert_eq!(log.irregularities.blank_lines, 1);
@@ -60,15 +64,11 @@ fn reads_what_pytorch_writes() {
 #[test]
 fn other_orders_of_columns_and_gzip_give_the_same_inputs() {
     let folder = tempfile::tempdir().unwrap();
-    let a = write(folder.path(), &format!("{HEAD}\nm,dtype,k,choice,feedback\n1,x,2,b,0.5\n"));
+    let a = write(folder.path(), &with("1,x,2,b,0.5\n"));
     let b = folder.path().join("other.gz");
-    let mut gz =
-        flate2::write::GzEncoder::new(std::fs::File::create(&b).unwrap(), flate2::Compression::fast());
-    std::io::Write::write_all(
-        &mut gz,
-        format!("{HEAD}\nfeedback,k,choice,m,dtype\n0.75,2,b,1,x\n1.5,2,b,9,x\n").as_bytes(),
-    )
-    .unwrap();
+    let file = std::fs::File::create(&b).unwrap();
+    let mut gz = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+    write!(gz, "{HEAD}\nfeedback,k,choice,m,dtype\n0.75,2,b,1,x\n1.5,2,b,9,x\n").unwrap();
     gz.finish().unwrap();
     let log = log::read(&[a, b]).unwrap();
     assert_eq!(log.inputs.len(), 2);
@@ -83,17 +83,17 @@ fn every_bad_log_gets_one_clear_sentence() {
         ("not JSON", "m,k,choice,feedback\n".into()),
         ("binary", "\u{0}\u{1}\u{2}".into()),
         ("no header", HEAD.into()),
-        ("header only", format!("{HEAD}\nm,dtype,k,choice,feedback\n")),
+        ("header only", with("")),
         ("unknown column", format!("{HEAD}\nm,dtype,k,q,choice,feedback\n")),
         ("missing column", format!("{HEAD}\nm,dtype,choice,feedback\n")),
-        ("NaN", format!("{HEAD}\nm,dtype,k,choice,feedback\n1,x,2,b,nan\n")),
-        ("negative time", format!("{HEAD}\nm,dtype,k,choice,feedback\n1,x,2,b,0.5\n1,x,2,a,-1\n")),
-        ("zero time", format!("{HEAD}\nm,dtype,k,choice,feedback\n1,x,2,b,0\n")),
-        ("torn last line", format!("{HEAD}\nm,dtype,k,choice,feedback\n1,x,2,b,0.5\n1,x,2,a")),
-        ("text for a number", format!("{HEAD}\nm,dtype,k,choice,feedback\none,x,2,b,0.5\n")),
-        ("too many fields", format!("{HEAD}\nm,dtype,k,choice,feedback\n1,x,2,7,b,0.5\n")),
-        ("open quote", format!("{HEAD}\nm,dtype,k,choice,feedback\n1,\"x,2,b,0.5\n")),
-        ("no choice", format!("{HEAD}\nm,dtype,k,choice,feedback\n1,x,2,,0.5\n")),
+        ("NaN", with("1,x,2,b,nan\n")),
+        ("negative time", with("1,x,2,b,0.5\n1,x,2,a,-1\n")),
+        ("zero time", with("1,x,2,b,0\n")),
+        ("torn last line", with("1,x,2,b,0.5\n1,x,2,a")),
+        ("text for a number", with("one,x,2,b,0.5\n")),
+        ("too many fields", with("1,x,2,7,b,0.5\n")),
+        ("open quote", with("1,\"x,2,b,0.5\n")),
+        ("no choice", with("1,x,2,,0.5\n")),
     ];
     let folder = tempfile::tempdir().unwrap();
     let mut text = String::new();
@@ -108,10 +108,7 @@ fn every_bad_log_gets_one_clear_sentence() {
 #[test]
 fn bad_rows_can_be_passed_over_and_are_counted() {
     let folder = tempfile::tempdir().unwrap();
-    let path = write(
-        folder.path(),
-        &format!("{HEAD}\nm,dtype,k,choice,feedback\n1,x,2,b,0.5\n1,x,2,a,-1\nz\n1,x,2,a,2\n"),
-    );
+    let path = write(folder.path(), &with("1,x,2,b,0.5\n1,x,2,a,-1\nz\n1,x,2,a,2\n"));
     let log = log::read_with(&[path], ReadOptions { skip_bad_rows: true, max_rows: None }).unwrap();
     assert_eq!(
         (log.samples.len(), log.irregularities.bad_rows, log.irregularities.examples.len()),
@@ -122,13 +119,9 @@ fn bad_rows_can_be_passed_over_and_are_counted() {
 #[test]
 fn logs_of_different_devices_are_not_merged() {
     let folder = tempfile::tempdir().unwrap();
-    let a = write(folder.path(), &format!("{HEAD}\nm,dtype,k,choice,feedback\n1,x,2,b,0.5\n"));
+    let a = write(folder.path(), &with("1,x,2,b,0.5\n"));
     let b = folder.path().join("b.txt");
-    std::fs::write(
-        &b,
-        format!("{}\nm,dtype,k,choice,feedback\n1,x,2,b,0.5\n", HEAD.replace("[8, 0]", "[9, 0]")),
-    )
-    .unwrap();
+    std::fs::write(&b, with("1,x,2,b,0.5\n").replace("[8, 0]", "[9, 0]")).unwrap();
     let error = log::read(&[a, b]).unwrap_err();
     let LogError::Metadata { differences, .. } = &error else { panic!("{error}") };
     assert_eq!(differences.len(), 1);
@@ -152,13 +145,7 @@ fn what_is_appended_reads_back() {
     writer.append_input(&context(2), [("a", 1.0 / 3.0)]).unwrap();
     let log = log::read(&[path]).unwrap();
     assert_eq!(log.metadata, metadata(1));
-    assert_eq!(
-        log.context(0),
-        context(1)
-            .row(&log.schema)
-            .map(|values| { log.schema.features().iter().map(|f| f.name.as_str()).zip(values).collect() })
-            .unwrap()
-    );
+    assert_eq!(log.context(0).row(&log.schema), context(1).row(&log.schema));
     assert_eq!(log.samples[1].feedback, f64::INFINITY);
     assert_eq!(log.samples[2].feedback, 1.0 / 3.0);
     assert_eq!(log.choices, ["a", "b,\"c\""]);
@@ -185,7 +172,7 @@ fn a_line_torn_by_another_process_is_cut_before_the_next_append() {
     let path = folder.path().join("train.txt");
     let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
     let mut other = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
-    std::io::Write::write_all(&mut other, b"2,\"a \"\"qu").unwrap();
+    other.write_all(b"2,\"a \"\"qu").unwrap();
     writer.append_input(&context(1), [("a", 0.5)]).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
     assert_eq!(text.lines().count(), 3, "{text}");
@@ -203,13 +190,8 @@ fn appending_needs_agreeing_metadata() {
     let error = LogWriter::open(&path, &other, &schema()).unwrap_err();
     let LogError::Metadata { differences, .. } = &error else { panic!("{error}") };
     let keys: Vec<_> = differences.iter().map(ToString::to_string).collect();
-    assert_eq!(
-        keys,
-        [
-            "autoheuristic_rs.seed (log: 1, other: 2)",
-            "autoheuristic_rs.timing.max_samples (log: 30, other: 7)"
-        ]
-    );
+    let timing = "autoheuristic_rs.timing.max_samples (log: 30, other: 7)";
+    assert_eq!(keys, ["autoheuristic_rs.seed (log: 1, other: 2)", timing]);
 }
 
 #[test]
@@ -271,16 +253,13 @@ fn opening_a_large_log_costs_no_more_than_a_small_one() {
     let path = folder.path().join("train.txt");
     let (mut writer, _) = LogWriter::open(&path, &metadata(1), &schema()).unwrap();
     writer.append_input(&context(1), (0..20_000).map(|i| ("a", 1.0 + f64::from(i)))).unwrap();
-    let rows = std::fs::read_to_string(&path)
-        .unwrap()
-        .lines()
-        .skip(2)
-        .fold(String::new(), |all, line| all + line + "\n");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (_, rows) = text.split_once("feedback\n").unwrap();
     let mut file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
     while file.metadata().unwrap().len() < 100_000_000 {
-        std::io::Write::write_all(&mut file, rows.as_bytes()).unwrap();
+        file.write_all(rows.as_bytes()).unwrap();
     }
-    std::io::Write::write_all(&mut file, b"1,\"torn").unwrap();
+    file.write_all(b"1,\"torn").unwrap();
     let timed = |work: &mut dyn FnMut()| {
         let start = std::time::Instant::now();
         work();
@@ -300,7 +279,7 @@ fn columns_are_counted_in_characters() {
     let folder = tempfile::tempdir().unwrap();
     for (row, column) in [("1,größe,zwei,a,1", 9), ("1,\"größe\",2,a,-1", 15), ("1,größe,2,\"a,1", 11)]
     {
-        let path = write(folder.path(), &format!("{HEAD}\nm,dtype,k,choice,feedback\n{row}\n"));
+        let path = write(folder.path(), &with(&format!("{row}\n")));
         let LogError::Malformed { place, .. } = log::read(&[path]).unwrap_err() else { panic!("{row}") };
         assert_eq!((place.line, place.column), (3, column), "{row}");
     }
@@ -313,7 +292,7 @@ proptest! {
         rows in prop::collection::vec((0..3_u8, prop::sample::select(vec!["x", "y,z", "q\"q"]), 0..4_u8, 0..4_u32), 1..60),
     ) {
         let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
-        let mut plain = format!("{HEAD}\nm,dtype,k,choice,feedback\n");
+        let mut plain = with("");
         let mut other = format!("{HEAD}\nm,choice,dtype,feedback,k\n");
         for (m, dtype, choice, feedback) in rows {
             let (ms, name) = (f64::from(feedback) + 0.5, format!("c{choice}"));
@@ -338,7 +317,7 @@ proptest! {
     fn reading_never_panics(head in prop::bool::ANY, bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x");
-        let mut content = if head { format!("{HEAD}\nm,dtype,k,choice,feedback\n").into_bytes() } else { vec![] };
+        let mut content = if head { with("").into_bytes() } else { vec![] };
         content.extend(bytes);
         std::fs::write(&path, content).unwrap();
         let _ = log::read(&[&path]);

@@ -11,6 +11,7 @@ pub(crate) const MOST: usize = 65_000;
 
 /// Generating failed; nothing was replaced.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages show the fields.
 pub enum CodegenError {
     /// The model cannot be read or is not valid.
     #[error(transparent)]
@@ -23,7 +24,6 @@ pub enum CodegenError {
     TooMany {
         /// `features` or `categories`.
         what: &'static str,
-        /// Their number.
         found: usize,
     },
     /// A file or folder cannot be read or written.
@@ -31,9 +31,7 @@ pub enum CodegenError {
     Io {
         /// `read`, `write`, …
         action: &'static str,
-        /// The file or folder.
         path: PathBuf,
-        /// The cause.
         source: io::Error,
     },
     /// A template is malformed.
@@ -41,16 +39,10 @@ pub enum CodegenError {
     Template(String),
     /// A path is not Unicode.
     #[error("{}: expected a path in Unicode; rename it", path.display())]
-    NotUnicode {
-        /// The path.
-        path: PathBuf,
-    },
+    NotUnicode { path: PathBuf },
     /// Something at the place was not generated.
     #[error("{}: was not written by ah-codegen, and would be lost; move it, or give another folder with --out", path.display())]
-    Taken {
-        /// The file or folder in the way.
-        path: PathBuf,
-    },
+    Taken { path: PathBuf },
 }
 
 impl FatalError for CodegenError {

@@ -8,17 +8,11 @@ use ah_types::{DerivedError, ModelError, OptimizationError};
 
 /// A training or an evaluation cannot be done.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages show the fields.
 pub enum TrainError {
     /// A flag's value is out of its range, or two flags contradict each other.
     #[error("{flag}: expected {expected}, found {found}")]
-    Parameter {
-        /// The flag as on the command line.
-        flag: &'static str,
-        /// The allowed values.
-        expected: String,
-        /// The given value.
-        found: String,
-    },
+    Parameter { flag: &'static str, expected: String, found: String },
     /// A log cannot be read.
     #[error(transparent)]
     Log(#[from] LogError),
@@ -27,20 +21,13 @@ pub enum TrainError {
     Optimization(#[from] OptimizationError),
     /// A derived feature of the optimization does not fit the log.
     #[error("optimization {optimization:?}: {source}")]
-    Derived {
-        /// The optimization.
-        optimization: String,
-        /// Which feature and why.
-        source: Box<DerivedError>,
-    },
+    Derived { optimization: String, source: Box<DerivedError> },
     /// A field of the optimization is wrong, or does not fit the log.
     #[error("optimization {optimization:?}: {what}: {reason}")]
     Expression {
-        /// The optimization.
         optimization: String,
         /// `precondition`, `row_filter` or `training`.
         what: &'static str,
-        /// Where and why.
         reason: String,
     },
     /// The optimization uses a feature that neither the log nor the optimization has.
@@ -50,77 +37,40 @@ pub enum TrainError {
         did_you_mean(feature, known)
     )]
     UnknownFeature {
-        /// The optimization.
         optimization: String,
         /// For example `derived feature "m*k"`.
         what: String,
-        /// The name.
         feature: String,
-        /// The features that can be used there.
         known: Vec<String>,
     },
     /// The optimization's file and the log have different names.
     #[error("{}: the file describes {found:?}, but the log is of {log:?}", path.display())]
-    OtherOptimization {
-        /// The optimization's file.
-        path: PathBuf,
-        /// The log's name.
-        log: String,
-        /// The optimization's name.
-        found: String,
-    },
+    OtherOptimization { path: PathBuf, log: String, found: String },
     /// The log has no choice of the given name.
     #[error(
         "{flag}: unknown choice {choice:?}; the choices are {}{}",
         listed(known),
         did_you_mean(choice, known)
     )]
-    UnknownChoice {
-        /// Where the name was given.
-        flag: &'static str,
-        /// The name.
-        choice: String,
-        /// The choices of the log.
-        known: Vec<String>,
-    },
+    UnknownChoice { flag: &'static str, choice: String, known: Vec<String> },
     /// A model and a log belong to different optimizations.
     #[error("{}: the model decides {model}, the log is of {log}", path.display())]
-    Mismatch {
-        /// The log.
-        path: PathBuf,
-        /// The model's optimization.
-        model: String,
-        /// The log's optimization.
-        log: String,
-    },
+    Mismatch { path: PathBuf, model: String, log: String },
     /// A file of weights has a malformed line.
     #[error("{}:{line}: expected {expected}, found {found}", path.display())]
     Malformed {
-        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: u64,
-        /// The expected text.
         expected: String,
-        /// The text of the line.
         found: String,
     },
     /// The log is well-formed but holds too little to learn from.
     #[error("{what}; {hint}")]
-    TooLittle {
-        /// What is needed and what was found.
-        what: String,
-        /// What to do.
-        hint: &'static str,
-    },
+    TooLittle { what: String, hint: &'static str },
     /// The log has more features than learning has memory for.
     #[error("expected at most {most} features, found {found}; leave columns out of the log")]
-    TooManyFeatures {
-        /// The number that can be learned from.
-        most: usize,
-        /// The number of the log's features.
-        found: usize,
-    },
+    TooManyFeatures { most: usize, found: usize },
     /// linfa refuses the data or its parameters.
     #[error("linfa: {0}")]
     Linfa(#[from] linfa::Error),
@@ -130,11 +80,9 @@ pub enum TrainError {
     /// Another file cannot be read or written.
     #[error("{}: cannot {action}: {source}", path.display())]
     Io {
-        /// The file.
         path: PathBuf,
         /// For example `read the weights`.
         action: &'static str,
-        /// Why.
         source: std::io::Error,
     },
 }

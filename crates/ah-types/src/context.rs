@@ -271,21 +271,12 @@ impl<N: AsRef<str>, V: Into<Value>> FromIterator<(N, V)> for Context {
 
 /// A context does not fit a schema.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[allow(missing_docs)] // The messages show the fields.
 pub enum ContextError {
     /// A feature has no value.
     #[error("the context lacks the feature {}; add it", quoted(feature))]
-    Missing {
-        /// The feature's name.
-        feature: String,
-    },
+    Missing { feature: String },
     /// A feature's value is of the other kind.
     #[error("the feature {} should be {expected}, found {}", quoted(feature), quoted(found))]
-    Kind {
-        /// The feature's name.
-        feature: String,
-        /// The kind in the schema.
-        expected: FeatureKind,
-        /// The value found.
-        found: String,
-    },
+    Kind { feature: String, expected: FeatureKind, found: String },
 }

@@ -22,23 +22,14 @@ pub struct DerivedFeature {
 
 /// A derived feature cannot be used.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[allow(missing_docs)] // The messages show the fields.
 pub enum DerivedError {
     /// Its text is malformed.
     #[error("derived feature {}: {source}", quoted(name))]
-    Parse {
-        /// Its name.
-        name: String,
-        /// The place and the reason.
-        source: ParseError,
-    },
+    Parse { name: String, source: ParseError },
     /// It does not fit the schema.
     #[error("derived feature {}: {source}", quoted(name))]
-    Type {
-        /// Its name.
-        name: String,
-        /// The place and the reason.
-        source: TypeError,
-    },
+    Type { name: String, source: TypeError },
     /// Another feature has its name.
     #[error(transparent)]
     Duplicate(#[from] DuplicateFeature),
@@ -48,12 +39,7 @@ pub enum DerivedError {
         "derived feature {} takes {cost} steps through the derived features that it uses; at most {MAX_COST} are allowed",
         quoted(name)
     )]
-    TooCostly {
-        /// Its name.
-        name: String,
-        /// Operations for one row.
-        cost: u64,
-    },
+    TooCostly { name: String, cost: u64 },
 }
 
 /// Most operations that one derived feature may take for one row. They may nest as deep as they are many: a

@@ -10,15 +10,11 @@ use super::kernels::Ineligibility;
 
 /// A call into CUDA failed.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages show the fields.
 pub enum CudaError {
     /// A library is not installed.
     #[error("{library} is not found: {remedy}")]
-    Missing {
-        /// The library's file.
-        library: &'static str,
-        /// What to install.
-        remedy: &'static str,
-    },
+    Missing { library: &'static str, remedy: &'static str },
     /// There is no such GPU.
     #[error("{0}")]
     NoDevice(String),
@@ -27,46 +23,24 @@ pub enum CudaError {
     TooOld(String),
     /// The driver refused.
     #[error("{doing}: {} ({code:?})", describe(*code))]
-    Driver {
-        /// The attempted action.
-        doing: &'static str,
-        /// The driver's answer.
-        code: CUresult,
-    },
+    Driver { doing: &'static str, code: CUresult },
     /// cuBLAS refused.
     #[error("{doing}: {status:?}")]
-    Blas {
-        /// The attempted action.
-        doing: &'static str,
-        /// cuBLAS's answer.
-        status: cublasStatus_t,
-    },
+    Blas { doing: &'static str, status: cublasStatus_t },
     /// cuBLASLt refused.
     #[error("{doing}: {status:?}")]
-    BlasLt {
-        /// The attempted action.
-        doing: &'static str,
-        /// cuBLASLt's answer.
-        status: cudarc::cublaslt::sys::cublasStatus_t,
-    },
+    BlasLt { doing: &'static str, status: cudarc::cublaslt::sys::cublasStatus_t },
     /// A kernel does not compile.
     #[error("{file} does not compile for {architecture}:\n{log}")]
     Compile {
-        /// The kernel's file.
         file: &'static str,
         /// For example `sm_90a`.
         architecture: String,
-        /// The compiler's messages, with the lines of the kernel's own file.
         log: String,
     },
     /// A file has no kernel of this name.
     #[error("{file} has no kernel {kernel:?}; declare it as `extern \"C\" __global__ void {kernel}(…)`")]
-    NoKernel {
-        /// The file.
-        file: &'static str,
-        /// The name.
-        kernel: String,
-    },
+    NoKernel { file: &'static str, kernel: String },
     /// The compiler itself failed.
     #[error("NVRTC: {0}")]
     Nvrtc(String),

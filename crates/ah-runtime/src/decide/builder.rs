@@ -58,33 +58,17 @@ enum PreconditionSource {
 
 /// A decision point cannot be set up.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages show the fields.
 pub enum SetupError {
     /// No choices, or two of one name.
     #[error("{name}: expected one or more choices with distinct names, found {found:?}")]
-    Choices {
-        /// The decision point.
-        name: String,
-        /// What was given.
-        found: Vec<String>,
-    },
+    Choices { name: String, found: Vec<String> },
     /// No fallback, or one that is not among the choices.
     #[error("{name}: the fallback {fallback:?} is not among the choices {}", choices.join(", "))]
-    Fallback {
-        /// The decision point.
-        name: String,
-        /// What was given.
-        fallback: String,
-        /// The choices.
-        choices: Vec<String>,
-    },
+    Fallback { name: String, fallback: String, choices: Vec<String> },
     /// An always-included choice does not exist.
     #[error("{name}: the always-included choice {choice:?} is not among the choices")]
-    AlwaysIncluded {
-        /// The decision point.
-        name: String,
-        /// What was given.
-        choice: String,
-    },
+    AlwaysIncluded { name: String, choice: String },
     /// Two features share a name.
     #[error(transparent)]
     Feature(#[from] DuplicateFeature),
@@ -105,14 +89,7 @@ pub enum SetupError {
     Model(#[from] ModelError),
     /// A given heuristic or model decides another optimization.
     #[error("{name}: the heuristic {heuristic:?} decides {optimization:?}; give it to that decision point")]
-    OtherOptimization {
-        /// The decision point.
-        name: String,
-        /// The heuristic.
-        heuristic: String,
-        /// The optimization that it decides.
-        optimization: String,
-    },
+    OtherOptimization { name: String, heuristic: String, optimization: String },
 }
 
 impl AutoHeuristic {

@@ -38,6 +38,7 @@ const MAX_WAITING: usize = 1000;
 
 /// Measurements were not appended to the log.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages show the fields.
 pub enum RecordError {
     /// The log cannot be written.
     #[error(transparent)]
@@ -50,12 +51,7 @@ pub enum RecordError {
     Undefined(String),
     /// The decision point has no choice of this name.
     #[error("the choice {found:?} is none of the decision point's: {}", known.join(", "))]
-    UnknownChoice {
-        /// Its name.
-        found: String,
-        /// The names that exist.
-        known: Vec<String>,
-    },
+    UnknownChoice { found: String, known: Vec<String> },
 }
 
 impl Recorder {

@@ -47,38 +47,22 @@ enum Lookup {
 
 /// A MultiKernel cannot be set up.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages show the fields.
 pub enum MultiKernelError {
     /// The decision point is malformed: kernels without distinct names, an unknown fallback, …
     #[error(transparent)]
     Setup(#[from] SetupError),
     /// A setting names a kernel that does not exist.
     #[error("{name}: no kernel {kernel:?}; expected one of {}", known.join(", "))]
-    UnknownKernel {
-        /// The MultiKernel.
-        name: String,
-        /// What was given.
-        kernel: String,
-        /// The names that exist.
-        known: Vec<String>,
-    },
+    UnknownKernel { name: String, kernel: String, known: Vec<String> },
     /// A dimension names a feature that does not exist or is categorical.
     #[error("{name}: {feature:?} is not a numerical feature")]
-    UnknownDimension {
-        /// The MultiKernel.
-        name: String,
-        /// What was given.
-        feature: String,
-    },
+    UnknownDimension { name: String, feature: String },
     /// The fallback must support every input.
     #[error(
         "{name}: the fallback {fallback:?} has an eligibility check; choose a fallback that supports every input"
     )]
-    FallbackNotAlways {
-        /// The MultiKernel.
-        name: String,
-        /// The fallback.
-        fallback: String,
-    },
+    FallbackNotAlways { name: String, fallback: String },
 }
 
 impl<F> MultiKernel<F> {

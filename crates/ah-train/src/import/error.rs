@@ -71,17 +71,11 @@ impl fmt::Display for Fault {
 
 /// A table cannot be imported.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages show the fields.
 pub enum ImportError {
     /// A flag has an impossible value, or does not fit with another.
     #[error("{flag}: expected {expected}, found {found}")]
-    Parameter {
-        /// The flag.
-        flag: &'static str,
-        /// What would be right.
-        expected: String,
-        /// What was given.
-        found: String,
-    },
+    Parameter { flag: &'static str, expected: String, found: String },
     /// A flag names a column that the table does not have.
     #[error(
         "{}: {flag}: there is no column {}; the columns are {}{}",
@@ -90,54 +84,24 @@ pub enum ImportError {
         listed(known),
         did_you_mean(column, known)
     )]
-    UnknownColumn {
-        /// The file.
-        path: PathBuf,
-        /// Where the name was given.
-        flag: &'static str,
-        /// The name.
-        column: String,
-        /// All columns of the table.
-        known: Vec<String>,
-    },
+    UnknownColumn { path: PathBuf, flag: &'static str, column: String, known: Vec<String> },
     /// A row is not what it should be.
     #[error("{place}: {fault}")]
-    Row {
-        /// Which.
-        place: RowPlace,
-        /// Why.
-        fault: Box<Fault>,
-    },
+    Row { place: RowPlace, fault: Box<Fault> },
     /// The file is not of its format.
     #[error("{}: expected {expected}, found {found}; {hint}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The format.
-        expected: String,
-        /// Why it is not of that format.
-        found: String,
-        /// What to do.
-        hint: &'static str,
-    },
+    Unreadable { path: PathBuf, expected: String, found: String, hint: &'static str },
     /// The file cannot be read or written.
     #[error("{}: cannot {action}: {source}", path.display())]
     Io {
-        /// The file.
         path: PathBuf,
         /// `read`, `write`, …
         action: &'static str,
-        /// Why.
         source: std::io::Error,
     },
     /// There is nothing to import.
     #[error("{what}; {hint}")]
-    TooLittle {
-        /// What was found.
-        what: String,
-        /// What to do.
-        hint: &'static str,
-    },
+    TooLittle { what: String, hint: &'static str },
     /// The log cannot be written.
     #[error(transparent)]
     Log(#[from] LogError),

@@ -7,6 +7,7 @@ use crate::shown::{self, listed, quoted};
 
 /// An expression does not fit a schema.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[allow(missing_docs)] // The messages show the fields.
 pub enum TypeError {
     /// It names a feature that the schema does not have.
     #[error(
@@ -16,11 +17,9 @@ pub enum TypeError {
         listed(known)
     )]
     UnknownFeature {
-        /// The name.
         feature: String,
         /// The whole expression.
         expression: String,
-        /// The names that exist.
         known: Vec<String>,
     },
     /// An operand's type is not the one that its operator takes.
@@ -30,11 +29,8 @@ pub enum TypeError {
         shown::expression(expression)
     )]
     Mismatch {
-        /// The type that the operator takes.
         expected: Type,
-        /// The operand's type.
         found: Type,
-        /// The operand.
         part: String,
         /// The whole expression.
         expression: String,
@@ -42,11 +38,8 @@ pub enum TypeError {
     /// A function has too few or too many operands. The parser never produces one.
     #[error("expected {expected} for {}, found {found}, in the expression {}", function.name(), shown::expression(expression))]
     Operands {
-        /// The function.
         function: Function,
-        /// The number of operands that it takes.
         expected: &'static str,
-        /// The number of operands found.
         found: usize,
         /// The whole expression.
         expression: String,

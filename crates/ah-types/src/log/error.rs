@@ -28,57 +28,28 @@ impl std::fmt::Display for LogPlace {
 
 /// A log cannot be read or written.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages show the fields.
 pub enum LogError {
     /// The file cannot be opened, read or written.
     #[error("{}: cannot {action}: {source}", path.display())]
     Io {
-        /// The file.
         path: PathBuf,
         /// `read`, `write`, `lock`, …
         action: &'static str,
-        /// The cause.
         source: std::io::Error,
     },
     /// The log is malformed.
     #[error("{place}: expected {expected}, found {found}; {hint}")]
-    Malformed {
-        /// The place.
-        place: LogPlace,
-        /// The expected text.
-        expected: String,
-        /// The text found.
-        found: String,
-        /// What to do.
-        hint: String,
-    },
+    Malformed { place: LogPlace, expected: String, found: String, hint: String },
     /// Two logs, or a log and the rows to append, do not belong together.
     #[error("{}: the metadata differs from {other}: {}; {hint}", path.display(), join(differences))]
-    Metadata {
-        /// The file.
-        path: PathBuf,
-        /// The other side of the comparison.
-        other: String,
-        /// Each key that differs, with both values.
-        differences: Vec<Difference>,
-        /// What to do.
-        hint: &'static str,
-    },
+    Metadata { path: PathBuf, other: String, differences: Vec<Difference>, hint: &'static str },
     /// The log is of another optimization than the rows to append.
     #[error("{}: the log is of {found}, this run measures {expected}\nwrite to another file: -o {expected}.txt", path.display())]
-    OtherOptimization {
-        /// The file.
-        path: PathBuf,
-        /// The optimization of the rows.
-        expected: String,
-        /// The optimization of the log.
-        found: String,
-    },
+    OtherOptimization { path: PathBuf, expected: String, found: String },
     /// The log has a header but no rows.
     #[error("{}: the log has no rows; measure some inputs first (ah-collect)", path.display())]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
+    Empty { path: PathBuf },
 }
 
 fn join(differences: &[Difference]) -> String {

@@ -5,29 +5,24 @@ use std::path::PathBuf;
 
 /// A model cannot be read or written.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages show the fields.
 pub enum ModelError {
     /// The file cannot be read or written.
     #[error("{}: cannot {action} the model: {source}", path.display())]
     Io {
-        /// The file.
         path: PathBuf,
         /// `read` or `write`.
         action: &'static str,
-        /// The cause.
         source: std::io::Error,
     },
     /// The file is not a valid model.
     #[error("{}: not a valid model: {source}", path.display())]
-    Invalid {
-        /// The file.
-        path: PathBuf,
-        /// The error.
-        source: InvalidModel,
-    },
+    Invalid { path: PathBuf, source: InvalidModel },
 }
 
 /// A part of a model is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)] // The messages show the fields.
 #[error("{place}{problem}")]
 pub struct InvalidModel {
     /// The place.
@@ -43,7 +38,6 @@ pub enum ModelPlace {
     Model,
     /// A position in the JSON text, counted from 1.
     Text {
-        /// The line.
         line: usize,
         /// The column in bytes.
         column: usize,
@@ -51,12 +45,7 @@ pub enum ModelPlace {
     /// A tree, counted from 0.
     Tree(usize),
     /// A node of a tree, both counted from 0.
-    Node {
-        /// The tree.
-        tree: usize,
-        /// The node.
-        node: usize,
-    },
+    Node { tree: usize, node: usize },
 }
 
 impl ModelPlace {

@@ -7,6 +7,7 @@ use crate::shown::{did_you_mean, listed, quoted, reason};
 
 /// An optimization cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages show the fields.
 pub enum OptimizationError {
     /// No built-in one of this name.
     #[error(
@@ -15,36 +16,16 @@ pub enum OptimizationError {
         listed(known),
         did_you_mean(name, known)
     )]
-    Unknown {
-        /// The requested name.
-        name: String,
-        /// The built-in names.
-        known: Vec<String>,
-    },
+    Unknown { name: String, known: Vec<String> },
     /// The file cannot be read.
     #[error("{}: cannot read the optimization: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
+    Io { path: PathBuf, source: std::io::Error },
     /// The file is not valid TOML, or not an optimization.
     #[error("{}: not an optimization: {message}", path.display())]
-    Toml {
-        /// The file.
-        path: PathBuf,
-        /// Line, column, expected and found.
-        message: String,
-    },
+    Toml { path: PathBuf, message: String },
     /// Two features share a name.
     #[error("optimization {}: {source}", quoted(name))]
-    Duplicate {
-        /// The optimization.
-        name: String,
-        /// The duplicate feature.
-        source: DuplicateFeature,
-    },
+    Duplicate { name: String, source: DuplicateFeature },
 }
 
 impl OptimizationError {

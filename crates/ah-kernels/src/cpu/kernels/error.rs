@@ -6,6 +6,7 @@ use super::extent::Extent;
 
 /// The reason why a kernel refused to run. It has computed nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[allow(missing_docs)] // The messages show the fields.
 pub enum KernelError {
     /// The slice ends before the last element of the matrix.
     #[error(
@@ -13,29 +14,17 @@ pub enum KernelError {
         extent.rows, extent.cols, extent.row_stride, extent.col_stride
     )]
     SliceTooShort {
-        /// The matrix.
         extent: Extent,
         /// Elements that the matrix spans; `usize::MAX` if the span overflows.
         needed: usize,
-        /// Elements in the slice.
         found: usize,
     },
     /// The rows of an output would overlap.
     #[error("an output of {cols} columns needs a row stride of at least {cols}, found {row_stride}")]
-    OverlappingRows {
-        /// Columns asked for.
-        cols: usize,
-        /// Elements between two rows.
-        row_stride: usize,
-    },
+    OverlappingRows { cols: usize, row_stride: usize },
     /// The operands do not fit together.
     #[error("shapes do not fit: expected {expected}, found {found}")]
-    ShapeMismatch {
-        /// What the operation needs.
-        expected: String,
-        /// What it was given.
-        found: String,
-    },
+    ShapeMismatch { expected: String, found: String },
     /// The memory for a copy of an operand is not there.
     #[error("no memory for a copy of {elements} elements")]
     OutOfMemory {
@@ -44,10 +33,5 @@ pub enum KernelError {
     },
     /// The choice needs an instruction set that this processor lacks.
     #[error("{choice} cannot run here: {reason}")]
-    Unavailable {
-        /// The choice's name.
-        choice: String,
-        /// What is missing.
-        reason: String,
-    },
+    Unavailable { choice: String, reason: String },
 }

@@ -46,15 +46,11 @@ pub struct Launch {
 
 /// Why a configuration cannot run an input.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[allow(missing_docs)] // The messages show the fields.
 pub enum Ineligibility {
     /// The device is too old, or another architecture.
     #[error("needs compute capability {needed}, the device has {}.{}", .found.0, .found.1)]
-    Capability {
-        /// The need, in words.
-        needed: &'static str,
-        /// The device's capability.
-        found: (u32, u32),
-    },
+    Capability { needed: &'static str, found: (u32, u32) },
     /// A block would need more shared memory than there is.
     #[error("needs {needed} bytes of shared memory a block, the device has {available}")]
     SharedMemory {
@@ -65,34 +61,13 @@ pub enum Ineligibility {
     },
     /// A size or stride is not a multiple of the kernel's vectors.
     #[error("{what} must be a multiple of {of}, found {found}")]
-    Multiple {
-        /// Which size or stride.
-        what: &'static str,
-        /// The divisor.
-        of: u64,
-        /// The size or stride found.
-        found: u64,
-    },
+    Multiple { what: &'static str, of: u64, found: u64 },
     /// A size is larger than the kernel or this configuration takes.
     #[error("{what} may be at most {most}, found {found}")]
-    TooLarge {
-        /// Which size.
-        what: &'static str,
-        /// The most it may be.
-        most: u64,
-        /// The size found.
-        found: u64,
-    },
+    TooLarge { what: &'static str, most: u64, found: u64 },
     /// Most of the configuration's work would be on elements beyond the end.
     #[error("{what} must be at least {least} to be worth it, found {found}")]
-    TooSmall {
-        /// Which size.
-        what: &'static str,
-        /// The least it must be.
-        least: u64,
-        /// The size found.
-        found: u64,
-    },
+    TooSmall { what: &'static str, least: u64, found: u64 },
 }
 
 pub(super) fn at_most(what: &'static str, found: u64, most: u64) -> Result<(), Ineligibility> {

@@ -98,25 +98,19 @@ struct GuardFile {
 
 /// Why a file of picks is ignored.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // The messages show the fields.
 pub enum PicksError {
     /// The file cannot be read or written.
     #[error("{}: cannot {action} the picks: {source}", path.display())]
     Io {
-        /// The file.
         path: PathBuf,
         /// `read` or `write`.
         action: &'static str,
-        /// Why.
         source: std::io::Error,
     },
     /// The content is malformed, or not of this program.
     #[error("{}: not the picks of this program: {reason}", path.display())]
-    Invalid {
-        /// The file.
-        path: PathBuf,
-        /// Expected and found.
-        reason: String,
-    },
+    Invalid { path: PathBuf, reason: String },
 }
 
 impl KernelSet {

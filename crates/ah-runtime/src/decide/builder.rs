@@ -33,6 +33,7 @@ pub enum Role {
 
 /// Sets up an [`AutoHeuristic`]; see [`AutoHeuristic::builder`].
 #[must_use = "a builder does nothing until `build`"]
+#[derive(Default)]
 pub struct Builder {
     name: String,
     choices: Vec<String>,
@@ -95,23 +96,7 @@ pub enum SetupError {
 impl AutoHeuristic {
     /// Begins the set-up of this optimization's decision point.
     pub fn builder(optimization: &str) -> Builder {
-        Builder {
-            name: optimization.to_owned(),
-            choices: Vec::new(),
-            fallback: None,
-            features: Vec::new(),
-            derived: Vec::new(),
-            precondition: None,
-            always_included: Vec::new(),
-            heuristics: Vec::new(),
-            models: Vec::new(),
-            pins: Pins::default(),
-            device: None,
-            environment: None,
-            role: Role::default(),
-            log: None,
-            timing: TimingPolicy::default(),
-        }
+        Builder { name: optimization.to_owned(), ..Builder::default() }
     }
 }
 

@@ -8,30 +8,16 @@ use crate::drift::DriftReport;
 
 /// Why no remembered pick served a call.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)] // The text shows the fields.
 pub enum Miss {
     /// Nothing is remembered yet.
     First,
-    /// A guard of the nearest pick does not hold.
-    Guard {
-        /// The guard, for example `512 < n <= 1024`.
-        guard: String,
-        /// The value for which it fails.
-        found: String,
-    },
+    /// A guard of the nearest pick, for example `512 < n <= 1024`, does not hold for the value found.
+    Guard { guard: String, found: String },
     /// The remembered kernel does not support this input.
-    NotEligible {
-        /// Its name.
-        kernel: String,
-    },
-    /// Watched calls of the remembered kernel took longer than promised.
-    Slower {
-        /// Its name.
-        kernel: String,
-        /// Milliseconds.
-        promised_ms: f64,
-        /// Milliseconds, the median of the watched calls.
-        watched_ms: f64,
-    },
+    NotEligible { kernel: String },
+    /// Watched calls of the remembered kernel took longer than promised; the watched time is a median.
+    Slower { kernel: String, promised_ms: f64, watched_ms: f64 },
 }
 
 impl fmt::Display for Miss {
@@ -50,55 +36,25 @@ impl fmt::Display for Miss {
 
 /// An event off the hot path.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)] // The text shows the fields.
 pub enum Event {
     /// The kernels were measured.
     Measured {
-        /// Why.
         miss: Miss,
-        /// For which context.
         context: String,
         /// The kernel that won, and its milliseconds; `None` if all failed.
         winner: Option<(String, f64)>,
     },
     /// A dimension got its second value and is dynamic from now on.
-    Dynamic {
-        /// The feature.
-        feature: String,
-        /// Its first value.
-        first: f64,
-        /// Its second value.
-        second: f64,
-    },
+    Dynamic { feature: String, first: f64, second: f64 },
     /// Another process has measured this key.
-    Found {
-        /// Why this process looked.
-        miss: Miss,
-        /// For which context.
-        context: String,
-    },
+    Found { miss: Miss, context: String },
     /// A kernel failed while it was measured.
-    Failed {
-        /// Its name.
-        kernel: String,
-        /// Why.
-        reason: String,
-        /// For which context.
-        context: String,
-    },
+    Failed { kernel: String, reason: String, context: String },
     /// The limit of remembered picks is reached; nothing more is measured.
-    Limit {
-        /// The number of picks.
-        picks: usize,
-        /// Why this call would have been measured.
-        miss: Miss,
-    },
+    Limit { picks: usize, miss: Miss },
     /// The recording has no pick, and a program that looks up measures nothing.
-    NotRecorded {
-        /// Why this call would have been measured.
-        miss: Miss,
-        /// For which context.
-        context: String,
-    },
+    NotRecorded { miss: Miss, context: String },
     /// The heuristic breaks its promise.
     Drift(DriftReport),
 }

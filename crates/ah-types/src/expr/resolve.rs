@@ -16,34 +16,17 @@ pub enum TypeError {
         shown::expression(expression),
         listed(known)
     )]
-    UnknownFeature {
-        feature: String,
-        /// The whole expression.
-        expression: String,
-        known: Vec<String>,
-    },
+    UnknownFeature { feature: String, expression: String, known: Vec<String> },
     /// An operand's type is not the one that its operator takes.
     #[error(
         "expected {expected}, found {found}: {} in the expression {}",
         shown::expression(part),
         shown::expression(expression)
     )]
-    Mismatch {
-        expected: Type,
-        found: Type,
-        part: String,
-        /// The whole expression.
-        expression: String,
-    },
+    Mismatch { expected: Type, found: Type, part: String, expression: String },
     /// A function has too few or too many operands. The parser never produces one.
     #[error("expected {expected} for {}, found {found}, in the expression {}", function.name(), shown::expression(expression))]
-    Operands {
-        function: Function,
-        expected: &'static str,
-        found: usize,
-        /// The whole expression.
-        expression: String,
-    },
+    Operands { function: Function, expected: &'static str, found: usize, expression: String },
 }
 
 impl Expr {

@@ -122,9 +122,7 @@ impl Judgement {
     /// Returns the share of inputs on which the heuristic decided.
     pub fn coverage(&self) -> f64 {
         let decided = self.inputs.iter().filter(|i| i.chosen.is_some()).count();
-        #[allow(clippy::cast_precision_loss)]
-        let share = decided as f64 / self.inputs.len().max(1) as f64;
-        share
+        decided as f64 / self.inputs.len().max(1) as f64
     }
 
     /// Returns all figures, and every input.

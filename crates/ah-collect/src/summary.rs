@@ -114,7 +114,6 @@ impl Summary {
 
     /// Returns the inputs a second.
     pub fn rate(&self) -> f64 {
-        #[allow(clippy::cast_precision_loss)]
         let measured = self.measured as f64;
         measured / self.elapsed.as_secs_f64().max(1e-9)
     }
@@ -128,7 +127,6 @@ impl Summary {
 
     /// Returns the share of the runners' time that was spent running choices.
     pub fn busy(&self) -> f64 {
-        #[allow(clippy::cast_precision_loss)]
         let runners = self.runners.max(1) as f64;
         self.measuring.as_secs_f64() / (self.elapsed.as_secs_f64() * runners).max(1e-9)
     }

@@ -90,7 +90,6 @@ impl Padding {
     pub fn check(self, context: &Context, sizes: [usize; 3]) -> Result<(), String> {
         for (dimension, size) in ["m", "k", "n"].into_iter().zip(sizes) {
             let name = format!("{dimension}_padded_length");
-            #[allow(clippy::cast_precision_loss)]
             let expected = self.length(size as u64) as f64;
             if context.number(&name) != Some(expected) {
                 return Err(format!(
@@ -106,7 +105,6 @@ impl Padding {
 /// Reads a whole number from 1 to `most`.
 pub fn size(context: &Context, name: &str, most: u32) -> Result<usize, String> {
     match context.number(name) {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Checked here.
         Some(x) if (1.0..=f64::from(most)).contains(&x) && x.fract() == 0.0 => Ok(x as usize),
         Some(x) => Err(format!("{name} must be a whole number from 1 to {most}, found {x}")),
         None => Err(format!("{name} is missing")),

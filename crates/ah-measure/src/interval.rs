@@ -35,7 +35,6 @@ fn ranks_below(n: usize) -> usize {
     let mut term = 0.5_f64.powi(i32::try_from(n).unwrap_or(i32::MAX));
     let (mut sum, mut r) = (term, 0);
     loop {
-        #[allow(clippy::cast_precision_loss)]
         let next = term * (n - r) as f64 / (r + 1) as f64;
         // With more than about 1000 samples the first term underflows. The interval is then the whole
         // range: wider, and still true.
@@ -68,9 +67,7 @@ mod tests {
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
-            #[allow(clippy::cast_precision_loss)]
-            let x = (state >> 11) as f64 / (1_u64 << 53) as f64;
-            x
+            (state >> 11) as f64 / (1_u64 << 53) as f64
         };
         let truth = 1.0 + 2_f64.ln();
         for n in [6, 10, 30] {

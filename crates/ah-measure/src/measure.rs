@@ -230,16 +230,14 @@ impl Contest<'_> {
 
 /// Returns the number of samples in a row that the budget holds, at least one.
 fn within(budget_ms: f64, run_ms: f64, burst: u32) -> u32 {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Clamped first.
-    let samples = (budget_ms / run_ms).clamp(1.0, f64::from(burst.max(1))) as u32;
-    samples
+    // Clamped first.
+    (budget_ms / run_ms).clamp(1.0, f64::from(burst.max(1))) as u32
 }
 
 /// Returns the number of runs that fill a sample.
 fn runs_a_sample(min_sample_ms: f64, run_ms: f64) -> u32 {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Clamped first.
-    let runs = (min_sample_ms / run_ms).ceil().clamp(1.0, f64::from(MAX_RUNS)) as u32;
-    runs
+    // Clamped first.
+    (min_sample_ms / run_ms).ceil().clamp(1.0, f64::from(MAX_RUNS)) as u32
 }
 
 #[cfg(test)]

@@ -21,7 +21,6 @@ pub fn rng(seed: u64, index: u64) -> Rng {
 ///
 /// # Panics
 /// If `low` is 0 or above `high`.
-#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub fn log_uniform(rng: &mut Rng, low: u64, high: u64) -> u64 {
     assert!(0 < low && low <= high, "an empty range: {low} to {high}");
     let (a, b) = ((low as f64).ln(), (high as f64 + 1.0).ln());

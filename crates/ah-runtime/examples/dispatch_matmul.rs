@@ -85,7 +85,6 @@ struct Product {
 impl Product {
     fn new(shape: Shape) -> Self {
         let [m, k, n] = shape.sizes;
-        #[allow(clippy::cast_precision_loss)]
         let random = |len: usize| (0..len).map(|i| ((i * 7919) % 1000) as f32 / 500.0 - 1.0).collect();
         Self { shape, operands: (random(m * k), random(k * n)), result: vec![0.0; m * n] }
     }
@@ -132,7 +131,6 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         product.run(choices[fallback], &mut scratch)?;
         let begin = Instant::now();
         product.run(choices[fallback], &mut scratch)?;
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let calls = (1e-3 / begin.elapsed().as_secs_f64()).clamp(1.0, 500.0) as u32;
         Ok::<_, KernelError>(calls)
     });

@@ -62,7 +62,6 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     }
     let softmax = builder.build()?;
 
-    #[allow(clippy::cast_precision_loss)]
     let random =
         |len: usize| (0..len).map(|i| ((i * 7919) % 1000) as f32 / 100.0 - 5.0).collect::<Vec<f32>>();
     let inputs: Vec<_> = SIZES.iter().map(|([rows, columns], _)| random(rows * columns)).collect();

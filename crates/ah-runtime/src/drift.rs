@@ -100,7 +100,7 @@ impl Drift {
 }
 
 impl Counts {
-    #[allow(clippy::cast_precision_loss)] // Beyond 2^53 looks a lost one does not matter.
+    // Beyond 2^53 looks a lost one does not matter.
     fn wealth(&self, promised: f64) -> f64 {
         let mut wealth = 0.0;
         for (start, before) in self.before.iter().enumerate() {

@@ -37,7 +37,6 @@ fn ran(kernel: usize, n: u64) {
 }
 
 /// Milliseconds, sums of powers of two.
-#[allow(clippy::cast_precision_loss)]
 fn takes(kernel: usize, n: u64) -> f64 {
     [0.125 + n as f64 / 512.0, 0.5, 0.0625][kernel]
 }

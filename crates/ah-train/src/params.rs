@@ -340,7 +340,6 @@ fn weights<S: Serializer>(logs: &[FurtherLog], serializer: S) -> Result<S::Ok, S
 }
 
 // serde gives a reference.
-#[allow(clippy::trivially_copy_pass_by_ref, clippy::ref_option)]
 fn whole_or_share<S: Serializer>(least: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     match least {
         Some(x) if *x >= 1.0 => serializer.serialize_u64(*x as u64),

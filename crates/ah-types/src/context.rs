@@ -86,7 +86,6 @@ macro_rules! value_from_numbers {
         })*
         $(impl From<$wide> for Value {
             /// Whole numbers above 2^53 are rounded to the nearest f64.
-            #[allow(clippy::cast_precision_loss)]
             fn from(x: $wide) -> Self { Self::Number(x as f64) }
         })*
     };
@@ -100,7 +99,6 @@ macro_rules! scalar_from_numbers {
         })*
         $(impl From<$wide> for Scalar<'_> {
             /// Whole numbers above 2^53 are rounded to the nearest f64.
-            #[allow(clippy::cast_precision_loss)]
             fn from(x: $wide) -> Self { Self::Number(x as f64) }
         })*
     };

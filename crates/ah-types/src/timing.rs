@@ -75,7 +75,6 @@ fn mean_of_fastest(samples: &[f64]) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
     let kept = (samples.len() - samples.len().div_ceil(4)).max(1);
-    #[allow(clippy::cast_precision_loss)] // As many as there are samples.
-    let mean = sorted[..kept].iter().sum::<f64>() / kept as f64;
-    mean
+    // As many as there are samples.
+    sorted[..kept].iter().sum::<f64>() / kept as f64
 }

@@ -172,9 +172,7 @@ proptest! {
 
     #[test]
     fn modulo_is_pythons(a in -1000_i64..1000, b in -50_i64..50) {
-        #[allow(clippy::cast_precision_loss)]
         let r = expr::modulo(a as f64, b as f64);
-        #[allow(clippy::cast_precision_loss)]
         let expected = (b != 0).then(|| (a.rem_euclid(b.abs()) + if b < 0 && a.rem_euclid(b.abs()) != 0 { b } else { 0 }) as f64);
         prop_assert_eq!(r, expected);
     }

@@ -42,7 +42,6 @@ impl Podium {
     }
 }
 
-#[allow(clippy::cast_precision_loss)] // Counts are far below 2^53.
 pub fn share(part: usize, whole: usize) -> f64 {
     part as f64 / whole.max(1) as f64
 }

@@ -105,11 +105,9 @@ impl Projection {
         // The size of a row's sum if its terms did not cancel. `expected` itself may cancel: with k = 1 all
         // its elements are multiples of one sum, which can be as small as its rounding.
         let squares = times(a, &times(b, &vec![1.0; b.cols], |x| x * x), |x| x * x);
-        #[allow(clippy::cast_precision_loss)]
         let size = (squares.iter().sum::<f64>() / squares.len().max(1) as f64).sqrt();
         // Summed one by one, k terms carry a rounding error of about ε√k/2 of that; 16 times as much leaves
         // room for the tail over all rows.
-        #[allow(clippy::cast_precision_loss)]
         let tolerance = 1e-6 * (a.cols as f64).sqrt().max(1.0) * size.max(f64::MIN_POSITIVE);
         Self { signs, expected, tolerance }
     }
@@ -146,7 +144,6 @@ mod tests {
             let b = Operand::random(k, n, (n, 1), &mut rng).unwrap();
             let (a, b) = (a.view().unwrap(), b.view().unwrap());
             let projection = Projection::new(a, b, &mut rng);
-            #[allow(clippy::cast_possible_truncation)]
             let c: Vec<f32> = reference::product(a, b).into_iter().map(|x| x as f32).collect();
             projection.check(&c).unwrap_or_else(|e| panic!("draw {draw}, {m}×{k}×{n}: {e}"));
             // As if one product of two elements were missing from one sum.

@@ -50,7 +50,6 @@ impl fmt::Display for Algorithm {
         f.write_str("cublaslt")?;
         // A split-K of −1 means that the algorithm decides (stream-K), so all are printed as signed
         // numbers.
-        #[allow(clippy::cast_possible_wrap)]
         NAMES.iter().zip(self.0).try_for_each(|(name, value)| write!(f, "_{name}={}", value as i32))
     }
 }

@@ -127,7 +127,7 @@ impl Program {
     fn log(&self) -> String {
         // SAFETY: the program is alive.
         let log = unsafe { result::get_program_log(self.0) }.unwrap_or_default();
-        #[allow(clippy::cast_sign_loss)] // c_char to the byte it is.
+        // c_char to the byte it is.
         let bytes: Vec<u8> = log.into_iter().map(|c| c as u8).take_while(|c| *c != 0).collect();
         String::from_utf8_lossy(&bytes).into_owned()
     }

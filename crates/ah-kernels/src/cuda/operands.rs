@@ -108,11 +108,9 @@ impl Operands {
         // The elements of the product have a standard deviation of √k times the operands' deviation. The
         // largest of many is about five times as large; cuBLAS may round partial sums too (split-K). The
         // largest error of 12,000 correct products was 10 roundings of one deviation; 16 are allowed.
-        #[allow(clippy::cast_precision_loss)]
         let scale = (a.columns as f64).sqrt() * f64::from(deviation) * magnitude(b_element);
         let rounding = if tf32 { Element::F16.epsilon() } else { a_element.epsilon() };
         // Sums in float32 add up to about √k roundings more.
-        #[allow(clippy::cast_precision_loss)]
         let sums = Element::F32.epsilon() * (a.columns as f64).sqrt().max(8.0);
         Ok(ProductReference { seed, tolerance: 16.0 * (rounding + sums), scale })
     }

@@ -136,7 +136,6 @@ fn compare<R: ProductRunner>(
         let expected = expected.get_or_insert_with(|| reference(&product, sizes));
         // Six deviations of the roundings of a sum in float32. If cuBLAS splits k, it rounds partial sums
         // to the type of the result; TF32 rounds each operand to 11 bits.
-        #[allow(clippy::cast_precision_loss)]
         let sum = 6.0 * Element::F32.epsilon() * (sizes[1] as f64).sqrt();
         let operands = if tf32 { 6.0 * 2_f64.powi(-10) } else { 0.0 };
         let ours = choice.starts_with("type=cuda");

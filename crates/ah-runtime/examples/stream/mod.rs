@@ -70,7 +70,6 @@ impl Timings {
         let (own, dispatched) = (self.total(self.dispatched()), self.dispatched());
         let geometric = |contender: &[f64]| {
             let logs = contender.iter().zip(dispatched).map(|(single, own)| (single / own).ln());
-            #[allow(clippy::cast_precision_loss)]
             let mean = logs.sum::<f64>() / dispatched.len() as f64;
             mean.exp()
         };

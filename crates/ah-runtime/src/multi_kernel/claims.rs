@@ -30,7 +30,6 @@ impl Claims {
 
     /// Claims this key, unless another thread holds it or a key with the same place.
     pub(super) fn claim(&self, key: u64) -> Option<Claim<'_>> {
-        #[allow(clippy::cast_possible_truncation)]
         let place = &self.places[(key >> 7) as usize % PLACES];
         // Acquire: makes visible what the last holder remembered before it released the claim.
         let taken = place.compare_exchange(FREE, key | 1, Ordering::Acquire, Ordering::Relaxed);

@@ -96,7 +96,6 @@ pub(super) struct Milliseconds(pub(super) f64);
 
 impl fmt::Display for Milliseconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let digits = (3.0 - self.0.abs().log10().floor()).clamp(0.0, 9.0) as usize;
         let text = format!("{:.digits$}", self.0);
         let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };

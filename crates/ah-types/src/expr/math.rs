@@ -24,12 +24,12 @@ pub fn ctz(x: f64) -> Option<f64> {
         return Some(64.0);
     }
     let bits = x.to_bits();
-    #[allow(clippy::cast_possible_wrap)] // The mask leaves 11 bits.
+    // The mask leaves 11 bits.
     let exponent = ((bits >> 52) & 0x7ff) as i64;
     // The value is mantissa * 2^(exponent - 1075); a subnormal value is never whole.
     let mantissa = (bits & ((1 << 52) - 1)) | (1 << 52);
     let zeros = i64::from(mantissa.trailing_zeros()) + exponent - 1075;
-    #[allow(clippy::cast_precision_loss)] // At most 64.
+    // At most 64.
     (zeros >= 0).then(|| zeros.min(64) as f64)
 }
 
@@ -64,7 +64,7 @@ pub fn log2(x: f64) -> Option<f64> {
     // Scales subnormal numbers up first.
     let (x, scale) = if x < f64::MIN_POSITIVE { (x * 18_014_398_509_481_984.0, -54.0) } else { (x, 0.0) };
     let bits = x.to_bits();
-    #[allow(clippy::cast_precision_loss)] // Below 2^11.
+    // Below 2^11.
     let exponent = (bits >> 52) as f64 - 1023.0 + scale;
     let mantissa = f64::from_bits((bits & ((1 << 52) - 1)) | (1023 << 52));
     let (m, e) =

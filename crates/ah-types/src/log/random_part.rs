@@ -27,7 +27,7 @@ pub struct RandomPart {
 impl RandomPart {
     /// Returns whether the input with this text, as the log writes its features, is in the random part.
     pub fn contains(self, input: &str) -> bool {
-        #[allow(clippy::cast_precision_loss)] // 53 bits are exact in an f64.
+        // 53 bits are exact in an f64.
         let fraction = (hash(input) >> 11) as f64 / (1_u64 << 53) as f64;
         fraction < self.share
     }

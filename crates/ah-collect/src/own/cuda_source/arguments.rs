@@ -119,7 +119,6 @@ fn fill(table: &ArgumentTable, key: &str) -> Result<Fill, Mistake> {
         return Ok(if table.output { Fill::Nothing } else { Fill::Normal });
     };
     let number = |value: &toml::Value| match value {
-        #[allow(clippy::cast_precision_loss)]
         toml::Value::Integer(x) => Some(*x as f64),
         toml::Value::Float(x) => Some(*x),
         _ => None,

@@ -143,7 +143,6 @@ fn plain(x: &[f32], y: &mut [f32]) {
         *y = (x - max).exp();
         sum += f64::from(*y);
     }
-    #[expect(clippy::cast_possible_truncation, reason = "rounded to the nearest f32")]
     let factor = (1.0 / sum) as f32;
     for y in y {
         *y *= factor;

@@ -83,7 +83,7 @@ impl ArgumentType {
 
     /// Returns a scalar argument; `None` if the number is not a value of this type, or scalars cannot have
     /// this type.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::float_cmp)] // Converting back checks it.
+    // Converting back checks it.
     pub(super) fn scalar(self, x: f64) -> Option<Arg> {
         let exact = |same: bool, arg: Arg| same.then_some(arg);
         match self {

@@ -77,7 +77,7 @@ impl Compiler<'_> {
             Test::Numerical { threshold, .. } => (NodeKind::Numerical, *threshold),
             Test::Categorical { category, .. } => (NodeKind::Categorical, self.categories.id(category)),
         };
-        #[allow(clippy::cast_possible_truncation)] // Each feature is text in the model's file.
+        // Each feature is text in the model's file.
         let feature = self.position(test.slot()) as u32;
         Node { than, feature, left, right, kind }
     }
@@ -93,7 +93,7 @@ impl Compiler<'_> {
             None => Box::new(move |decision| decision.category(slot)),
             Some(derived) => code::operand(&model.features.derived()[derived].1, self).code(),
         };
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Ids are u32 in an f64.
+        // Ids are u32 in an f64.
         let mut known: Box<[u32]> =
             model.categories[slot].iter().map(|c| self.categories.id(c) as u32).collect();
         known.sort_unstable();

@@ -101,7 +101,7 @@ impl Decision<'_> {
         }
     }
 
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Checked to be 0 or more; made from a u32.
+    // Checked to be 0 or more; made from a u32.
     fn knows(&self, feature: usize, category: f64) -> bool {
         category >= 0.0 && self.compiled.features[feature].known.binary_search(&(category as u32)).is_ok()
     }

@@ -50,7 +50,6 @@ impl Bucket {
 
 /// Returns true if `x` is a multiple of `by`. A whole number above 2^53 counts as its f64.
 #[inline]
-#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
 pub(super) fn divides(by: u32, x: f64) -> bool {
     let whole = x as i64;
     let rest = if by.is_power_of_two() { whole & i64::from(by - 1) } else { whole % i64::from(by.max(1)) };

@@ -159,7 +159,6 @@ pub(super) fn key_of_guards(treatments: &[Treatment], guards: &[Guard]) -> Optio
 #[inline]
 fn mix(hash: u64, word: u64) -> u64 {
     let product = u128::from(hash.rotate_left(5) ^ word) * 0xf135_7aea_2e62_a9c5_u128;
-    #[allow(clippy::cast_possible_truncation)]
     let (low, high) = (product as u64, (product >> 64) as u64);
     low ^ high
 }

@@ -58,7 +58,6 @@ impl Table for Parquet {
     }
 }
 
-#[allow(clippy::cast_precision_loss)] // A log holds f64.
 fn cell(field: &Field) -> Cell<'_> {
     match field {
         Field::Null => Cell::Missing,

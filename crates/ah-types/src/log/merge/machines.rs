@@ -231,7 +231,6 @@ fn bands(sample: &MachineSample, reference: &FxHashMap<Trial, f64>) -> Vec<Band>
 
 /// Returns the 95 % interval of the median of sorted logarithms, by ranks: the number of values below the
 /// median is binomial, like the heads in n throws of a coin.
-#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Few values.
 fn interval(sorted: &[f64]) -> (f64, f64) {
     let n = sorted.len() as f64;
     let rank = ((n - 1.96 * n.sqrt()) / 2.0).max(0.0) as usize;
